@@ -1,0 +1,52 @@
+// Package watermark is the durable truth about one source partition: how far it is mirrored, and who may move it.
+//
+// [State] is the item. It changes in three ways only: a [Claim] takes it for one epoch, a [Begin] gives it its positions
+// at the first contact, and a [Commit] moves it on. Whoever holds an older epoch can change nothing. The package decides
+// what each may do and is pure: no I/O, no clock. Stores make the decision atomic; package watermarktest runs one suite
+// over every store, and its in-memory store calls nothing but these rules.
+package watermark
+
+import (
+	"time"
+
+	"tidemark/shared/mm2"
+)
+
+// None is the value of an offset that is not set.
+const None int64 = -1
+
+// State is the state of one source partition. Get a blank one from [New]: the zero State has offsets 0, not [None].
+// Times have millisecond precision; a zero time is not set.
+type State struct {
+	Partition mm2.TopicPartition
+
+	Epoch         int64     // rises by one with every claim; 0 before the first
+	Owner         string    // nonce of the invocation that holds the claim; empty when released
+	OwnerDeadline time.Time // from here on the owner hands nothing to the target any more
+	Producers     []int64   // producer ids that may still have records on their way to the target; empty when released
+
+	TopicID         string    // the source topic's id (KIP-516) that the positions belong to; empty where brokers have none
+	Next            int64     // next upstream offset to mirror; None before the first contact
+	DownstreamNext  int64     // next downstream offset expected; None before the first contact
+	NextDigest      []byte    // digest of the record at Next-1; nil until one was mirrored
+	Stall           *Stall    // why the watermark does not move; nil when it does
+	AdvancedAt      time.Time // when Next moved last
+	RecordTimestamp time.Time // timestamp of the newest mirrored record
+}
+
+// Stall says why a watermark does not move.
+type Stall struct {
+	Offset   int64     // the upstream offset that does not get through
+	Since    time.Time // when an attempt at Offset failed first
+	Reason   string    // for a person: what failed and what to check
+	Attempts int64     // failed attempts at Offset
+	RetryAt  time.Time // when to try again; zero: whenever the trigger brings the records
+}
+
+// New returns the state of a partition that was never claimed.
+func New(tp mm2.TopicPartition) State {
+	return State{Partition: tp, Next: None, DownstreamNext: None}
+}
+
+// Begun says whether the positions are set.
+func (s State) Begun() bool { return s.Next != None && s.DownstreamNext != None }

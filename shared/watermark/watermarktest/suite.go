@@ -1,0 +1,228 @@
+package watermarktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
+)
+
+// Store is what the suite tests; mirror and the other use cases each ask for the part they use.
+type Store interface {
+	Claim(ctx context.Context, c watermark.Claim) (watermark.Grant, error)
+	Begin(ctx context.Context, b watermark.Begin) error
+	Commit(ctx context.Context, c watermark.Commit) error
+	// Get returns a state, strongly consistent; a blank one if the partition was never claimed.
+	Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State, error)
+}
+
+// Run runs the suite against a store that starts empty. The suite uses partitions of its own topics only, so that one
+// table serves several runs if open says so.
+func Run(t *testing.T, store Store) {
+	t.Helper()
+	t.Run("blank", func(t *testing.T) { blank(t, store) })
+	t.Run("round trip", func(t *testing.T) { roundTrip(t, store) })
+	t.Run("one winner", func(t *testing.T) { oneWinner(t, store) })
+	t.Run("same as the rules", func(t *testing.T) { sameAsRules(t, store) })
+}
+
+// instant is a time that survives a store: milliseconds, as the item keeps them.
+func instant(ms int64) time.Time { return time.UnixMilli(1_700_000_000_000 + ms) }
+
+func blank(t *testing.T, store Store) {
+	tp := mm2.TopicPartition{Topic: "never.claimed-yet", Partition: 7}
+	got, err := store.Get(t.Context(), tp)
+	if err != nil {
+		t.Fatalf("Get(%s): %v", tp, err)
+	}
+	if diff := cmp.Diff(watermark.New(tp), got, equal()); diff != "" {
+		t.Errorf("Get of a partition never claimed (-want +got):\n%s", diff)
+	}
+}
+
+// roundTrip takes one partition through its life and checks every attribute on the way.
+func roundTrip(t *testing.T, store Store) {
+	ctx, tp := t.Context(), mm2.TopicPartition{Topic: "round-trip", Partition: 3}
+	want := watermark.New(tp)
+	check := func(when string) {
+		t.Helper()
+		got, err := store.Get(ctx, tp)
+		if err != nil {
+			t.Fatalf("%s: Get: %v", when, err)
+		}
+		if diff := cmp.Diff(want, got, equal()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	claim := watermark.Claim{Partition: tp, Owner: "a", Producer: 41, Now: instant(0), Deadline: instant(20_000), Drain: 5 * time.Second}
+	grant, err := store.Claim(ctx, claim)
+	if err != nil || grant.Settle {
+		t.Fatalf("first claim: settle %t, err %v, want a clean grant", grant.Settle, err)
+	}
+	want.Epoch, want.Owner, want.OwnerDeadline, want.Producers = 1, "a", instant(20_000), []int64{41}
+	check("after the first claim")
+	if diff := cmp.Diff(want, grant.State, equal()); diff != "" {
+		t.Errorf("granted state (-want +got):\n%s", diff)
+	}
+	if err := store.Begin(ctx, watermark.Begin{Partition: tp, Epoch: 1, Owner: "a", TopicID: "id-1", Next: 0, DownstreamNext: 12}); err != nil {
+		t.Fatalf("Begin: %v", err)
+	}
+	want.TopicID, want.Next, want.DownstreamNext = "id-1", 0, 12
+	check("after the beginning")
+	stalled := watermark.Commit{
+		Partition: tp, Epoch: 1, Owner: "a", From: 0, TopicID: "id-1", Next: 1 << 40, DownstreamNext: 1 << 41, NextDigest: []byte{0, 255, 7},
+		Stall:      &watermark.Stall{Offset: 1 << 40, Since: instant(5), Reason: "record too large", Attempts: 3, RetryAt: instant(9)},
+		AdvancedAt: instant(6), RecordTimestamp: time.UnixMilli(-1),
+	}
+	if err := store.Commit(ctx, stalled); err != nil {
+		t.Fatalf("commit that keeps the claim: %v", err)
+	}
+	want.Next, want.DownstreamNext, want.NextDigest = 1<<40, 1<<41, []byte{0, 255, 7}
+	want.Stall, want.AdvancedAt, want.RecordTimestamp = stalled.Stall, instant(6), time.UnixMilli(-1)
+	check("after a commit that keeps the claim")
+	released := stalled
+	released.From, released.Stall, released.Release = 1<<40, nil, true
+	released.RecordTimestamp = time.Time{}
+	if err := store.Commit(ctx, released); err != nil {
+		t.Fatalf("releasing commit: %v", err)
+	}
+	want.Owner, want.OwnerDeadline, want.Producers, want.Stall, want.RecordTimestamp = "", time.Time{}, nil, nil, time.Time{}
+	check("after the releasing commit")
+}
+
+// oneWinner lets many invocations claim one partition at once: one wins, the others learn until when it is held.
+func oneWinner(t *testing.T, store Store) {
+	ctx, tp := t.Context(), mm2.TopicPartition{Topic: "one-winner", Partition: 0}
+	const claimants = 16
+	errs := make([]error, claimants)
+	var wg sync.WaitGroup
+	for i := range claimants {
+		wg.Go(func() {
+			_, errs[i] = store.Claim(ctx, watermark.Claim{
+				Partition: tp, Owner: fmt.Sprint("owner-", i), Producer: int64(i), Now: instant(0), Deadline: instant(10), Drain: time.Millisecond,
+			})
+		})
+	}
+	wg.Wait()
+	won := 0
+	for i, err := range errs {
+		var held *watermark.HeldError
+		switch {
+		case err == nil:
+			won++
+		case !errors.As(err, &held):
+			t.Errorf("claim %d: %v, want a HeldError", i, err)
+		case !held.Until.Equal(instant(11)):
+			t.Errorf("claim %d: held until %v, want %v", i, held.Until, instant(11))
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of %d claims won, want 1", won, claimants)
+	}
+}
+
+// sameAsRules plays random claims, beginnings and commits, repeats and stale ones among them, on the store and on the pure
+// rules, and wants the same answers and the same state after each.
+func sameAsRules(t *testing.T, store Store) {
+	run := 0
+	rapid.Check(t, func(r *rapid.T) {
+		run++
+		tp := mm2.TopicPartition{Topic: "same-as-rules", Partition: int32(run)}
+		model, now := watermark.New(tp), int64(0)
+		for range rapid.IntRange(1, 12).Draw(r, "steps") {
+			now += rapid.Int64Range(0, 15).Draw(r, "pause")
+			var got error
+			var want error
+			switch rapid.IntRange(0, 2).Draw(r, "step") {
+			case 0:
+				c := drawClaim(r, tp, now)
+				var grant, expected watermark.Grant
+				grant, got = store.Claim(t.Context(), c)
+				expected, want = model.Take(c)
+				if want == nil {
+					model = expected.State
+					if diff := cmp.Diff(expected, grant, equal()); got == nil && diff != "" {
+						r.Fatalf("grant (-rules +store):\n%s", diff)
+					}
+				}
+			case 1:
+				b := drawBegin(r, model)
+				got = store.Begin(t.Context(), b)
+				var next watermark.State
+				if next, want = model.Begin(b); want == nil {
+					model = next
+				}
+			case 2:
+				c := drawCommit(r, model, now)
+				got = store.Commit(t.Context(), c)
+				var next watermark.State
+				if next, want = model.Commit(c); want == nil {
+					model = next
+				}
+			}
+			if !sameError(got, want) {
+				r.Fatalf("store answers %v, the rules %v", got, want)
+			}
+			state, err := store.Get(t.Context(), tp)
+			if err != nil {
+				r.Fatalf("Get: %v", err)
+			}
+			if diff := cmp.Diff(model, state, equal()); diff != "" {
+				r.Fatalf("state (-rules +store):\n%s", diff)
+			}
+		}
+	})
+}
+
+func drawClaim(r *rapid.T, tp mm2.TopicPartition, now int64) watermark.Claim {
+	return watermark.Claim{
+		Partition: tp, Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "owner"), Producer: rapid.Int64Range(0, 3).Draw(r, "producer"),
+		Now: instant(now), Deadline: instant(now + rapid.Int64Range(1, 20).Draw(r, "length")), Drain: 5 * time.Millisecond,
+	}
+}
+
+func drawBegin(r *rapid.T, s watermark.State) watermark.Begin {
+	return watermark.Begin{
+		Partition: s.Partition, Epoch: s.Epoch - rapid.Int64Range(0, 1).Draw(r, "stale"), Owner: rapid.SampledFrom([]string{s.Owner, "a"}).Draw(r, "owner"),
+		TopicID: "id", Next: rapid.Int64Range(0, 1).Draw(r, "next"), DownstreamNext: rapid.Int64Range(0, 1).Draw(r, "downstream"),
+	}
+}
+
+func drawCommit(r *rapid.T, s watermark.State, now int64) watermark.Commit {
+	c := watermark.Commit{
+		Partition: s.Partition, Epoch: s.Epoch - rapid.Int64Range(0, 1).Draw(r, "stale"), Owner: rapid.SampledFrom([]string{s.Owner, "a", "b"}).Draw(r, "owner"),
+		From: s.Next - rapid.Int64Range(0, 1).Draw(r, "behind"), TopicID: "id", Next: s.Next, DownstreamNext: s.DownstreamNext,
+		AdvancedAt: instant(now), RecordTimestamp: instant(0), Release: rapid.Bool().Draw(r, "release"),
+	}
+	c.From = max(c.From, watermark.None)
+	if s.Begun() {
+		n := rapid.Int64Range(0, 2).Draw(r, "records")
+		c.Next, c.DownstreamNext, c.NextDigest = s.Next+n, s.DownstreamNext+n, []byte{byte(n)}
+	}
+	if rapid.Bool().Draw(r, "stalled") {
+		c.Stall = &watermark.Stall{Offset: c.Next, Since: instant(now), Reason: "reason", Attempts: 1}
+	}
+	return c
+}
+
+func sameError(got, want error) bool {
+	var gotHeld, wantHeld *watermark.HeldError
+	if errors.As(got, &gotHeld) && errors.As(want, &wantHeld) {
+		return gotHeld.Owner == wantHeld.Owner && gotHeld.Until.Equal(wantHeld.Until)
+	}
+	return errors.Is(got, want) || got == nil && want == nil
+}
+
+// equal compares states as a store can keep them: nil and empty lists are one, times are instants.
+func equal() cmp.Option {
+	return cmp.Options{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
+}
