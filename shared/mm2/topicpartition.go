@@ -23,8 +23,8 @@ func ParseTopicPartition(s string) (TopicPartition, error) {
 	if dash < 1 {
 		return TopicPartition{}, fmt.Errorf("parse partition %q: want <topic>-<number>", s)
 	}
-	n, err := strconv.ParseInt(s[dash+1:], 10, 32)
-	if err != nil || n < 0 {
+	n, err := strconv.ParseUint(s[dash+1:], 10, 31)
+	if err != nil {
 		return TopicPartition{}, fmt.Errorf("parse partition %q: want <topic>-<number>", s)
 	}
 	return TopicPartition{Topic: s[:dash], Partition: int32(n)}, nil
