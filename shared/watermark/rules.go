@@ -77,7 +77,7 @@ type Begin struct {
 // One that was applied already is granted again.
 func (s State) Begin(b Begin) (State, error) {
 	switch {
-	case s.Epoch != b.Epoch || s.Owner != b.Owner:
+	case !s.heldBy(b.Owner, b.Epoch):
 		return s, ErrOvertaken
 	case s.DownstreamNext != None && (s.DownstreamNext != b.DownstreamNext || s.Next != b.Next):
 		return s, ErrOvertaken
@@ -110,7 +110,7 @@ type Commit struct {
 // older commit of the same claim moves Next back. One that was applied already is granted again. Anything else is
 // [ErrOvertaken].
 func (s State) Commit(c Commit) (State, error) {
-	if s.Epoch != c.Epoch || s.Owner != c.Owner || s.Next != c.From {
+	if !s.heldBy(c.Owner, c.Epoch) || s.Next != c.From {
 		if s.applied(c) {
 			return s, nil
 		}
@@ -124,6 +124,11 @@ func (s State) Commit(c Commit) (State, error) {
 	return s, nil
 }
 
+// heldBy says whether a claim is still its owner's. Nobody is no owner.
+func (s State) heldBy(owner string, epoch int64) bool {
+	return owner != "" && s.Owner == owner && s.Epoch == epoch
+}
+
 // applied recognizes a commit whose answer was lost. Epochs are never shared, so my epoch and my Next, without an owner
 // or still with me, can only be my own doing.
 func (s State) applied(c Commit) bool {
@@ -131,5 +136,5 @@ func (s State) applied(c Commit) bool {
 	if c.Release {
 		owner = ""
 	}
-	return s.Epoch == c.Epoch && s.Owner == owner && s.Next == c.Next
+	return c.Owner != "" && s.Epoch == c.Epoch && s.Owner == owner && s.Next == c.Next
 }

@@ -1,0 +1,183 @@
+package dynamostate
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
+)
+
+// version is the item format (attribute v), described in docs/formats.md.
+const version = 1
+
+func key(tp mm2.TopicPartition) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"partition": text(tp.String())}
+}
+
+// text is a string; nil when it is empty.
+func text(s string) types.AttributeValue {
+	if s == "" {
+		return nil
+	}
+	return &types.AttributeValueMemberS{Value: s}
+}
+
+// binary is bytes; nil when there are none.
+func binary(b []byte) types.AttributeValue {
+	if len(b) == 0 {
+		return nil
+	}
+	return &types.AttributeValueMemberB{Value: b}
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func numbers(ns []int64) types.AttributeValue {
+	list := make([]types.AttributeValue, len(ns))
+	for i, n := range ns {
+		list[i] = number(n)
+	}
+	return &types.AttributeValueMemberL{Value: list}
+}
+
+// stallValue is a stall as a map; nil when there is none.
+func stallValue(s *watermark.Stall) types.AttributeValue {
+	if s == nil {
+		return nil
+	}
+	m := map[string]types.AttributeValue{
+		"offset": number(s.Offset), "since": number(s.Since.UnixMilli()), "reason": &types.AttributeValueMemberS{Value: s.Reason}, "attempts": number(s.Attempts),
+	}
+	if !s.RetryAt.IsZero() {
+		m["retry_at"] = number(s.RetryAt.UnixMilli())
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+// state reads an item; no item is a partition never claimed. A newer format, or an attribute of another type, is an error
+// that names it: to guess would be to lose records.
+func state(tp mm2.TopicPartition, item map[string]types.AttributeValue) (watermark.State, error) {
+	s := watermark.New(tp)
+	if len(item) == 0 {
+		return s, nil
+	}
+	r := reader{item: item}
+	if v := r.number("v", version); v > version {
+		return s, fmt.Errorf("read item %s: its format %d is newer than this program's %d: update the function", tp, v, version)
+	}
+	s.Epoch, s.Owner, s.OwnerDeadline, s.Producers = r.number("epoch", 0), r.text("owner"), r.instant("owner_deadline"), r.numbers("producers")
+	s.TopicID, s.Next, s.DownstreamNext = r.text("topic_id"), r.number("next", watermark.None), r.number("downstream_next", watermark.None)
+	s.NextDigest, s.AdvancedAt, s.RecordTimestamp = r.binary("next_digest"), r.instant("advanced_at"), r.instant("record_timestamp")
+	if stall := r.nested("stall"); stall.item != nil {
+		s.Stall = &watermark.Stall{
+			Offset: stall.number("offset", 0), Since: stall.instant("since"), Reason: stall.text("reason"),
+			Attempts: stall.number("attempts", 0), RetryAt: stall.instant("retry_at"),
+		}
+		r.fail(stall.err)
+	}
+	if r.err != nil {
+		return s, fmt.Errorf("read item %s: %w", tp, r.err)
+	}
+	return s, nil
+}
+
+// reader takes attributes out of an item and keeps the first that is not what it should be.
+type reader struct {
+	item map[string]types.AttributeValue
+	err  error
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *reader) wrong(attribute string) {
+	r.fail(fmt.Errorf("attribute %q is of type %T, or not in range: repair the item", attribute, r.item[attribute]))
+}
+
+func (r *reader) number(attribute string, absent int64) int64 {
+	v, ok := r.item[attribute]
+	if !ok {
+		return absent
+	}
+	n, err := parse(v)
+	if err != nil {
+		r.wrong(attribute)
+	}
+	return n
+}
+
+func parse(v types.AttributeValue) (int64, error) {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, fmt.Errorf("type %T is not a number", v)
+	}
+	return strconv.ParseInt(n.Value, 10, 64)
+}
+
+func (r *reader) instant(attribute string) time.Time {
+	if _, ok := r.item[attribute]; !ok {
+		return time.Time{}
+	}
+	return time.UnixMilli(r.number(attribute, 0))
+}
+
+func (r *reader) text(attribute string) string {
+	s, ok := r.item[attribute].(*types.AttributeValueMemberS)
+	if !ok {
+		if r.item[attribute] != nil {
+			r.wrong(attribute)
+		}
+		return ""
+	}
+	return s.Value
+}
+
+func (r *reader) binary(attribute string) []byte {
+	b, ok := r.item[attribute].(*types.AttributeValueMemberB)
+	if !ok {
+		if r.item[attribute] != nil {
+			r.wrong(attribute)
+		}
+		return nil
+	}
+	return b.Value
+}
+
+func (r *reader) numbers(attribute string) []int64 {
+	l, ok := r.item[attribute].(*types.AttributeValueMemberL)
+	if !ok {
+		if r.item[attribute] != nil {
+			r.wrong(attribute)
+		}
+		return nil
+	}
+	ns := make([]int64, 0, len(l.Value))
+	for _, v := range l.Value {
+		n, err := parse(v)
+		if err != nil {
+			r.wrong(attribute)
+		}
+		ns = append(ns, n)
+	}
+	return ns
+}
+
+func (r *reader) nested(attribute string) reader {
+	m, ok := r.item[attribute].(*types.AttributeValueMemberM)
+	if !ok {
+		if r.item[attribute] != nil {
+			r.wrong(attribute)
+		}
+		return reader{}
+	}
+	return reader{item: m.Value}
+}

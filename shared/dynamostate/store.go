@@ -1,0 +1,106 @@
+// Package dynamostate keeps watermark states in DynamoDB, one item a partition, by conditional updates only: no read, no
+// transaction. The conditions are those of package watermark's rules; a refused update brings the item back
+// (ReturnValuesOnConditionCheckFailure), and the rules themselves say what it means.
+package dynamostate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"tidemark/shared/mirror"
+	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
+)
+
+var _ mirror.StateStore = (*Store)(nil)
+
+// API is the part of *dynamodb.Client in use.
+type API interface {
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+}
+
+// Store is one table. It is safe for concurrent use.
+type Store struct {
+	api   API
+	table string
+}
+
+// New returns the store of a table whose partition key is the string "partition".
+func New(api API, table string) *Store { return &Store{api: api, table: table} }
+
+// Options tunes a client for the store: throttling is retried as long as the invocation has time, and an attempt whose
+// connection died while the environment was frozen is given up soon.
+func Options(o *dynamodb.Options) {
+	const attempts, attempt = 12, 5 * time.Second
+	o.RetryMaxAttempts = attempts
+	o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(attempt)
+}
+
+// Claim implements mirror.StateStore.
+func (s *Store) Claim(ctx context.Context, c watermark.Claim) (watermark.Grant, error) {
+	before, refused, err := s.update(ctx, c.Partition, claim(c))
+	if err != nil {
+		return watermark.Grant{}, err
+	}
+	grant, err := before.Take(c)
+	if won := err == nil; won && refused && grant.State.Epoch != before.Epoch {
+		return watermark.Grant{}, fmt.Errorf("claim %s in table %s: refused, though nobody holds it", c.Partition, s.table)
+	}
+	return grant, err
+}
+
+// Begin implements mirror.StateStore.
+func (s *Store) Begin(ctx context.Context, b watermark.Begin) error {
+	before, refused, err := s.update(ctx, b.Partition, begin(b))
+	if err == nil && refused {
+		_, err = before.Begin(b)
+	}
+	return err
+}
+
+// Commit implements mirror.StateStore.
+func (s *Store) Commit(ctx context.Context, c watermark.Commit) error {
+	before, refused, err := s.update(ctx, c.Partition, commit(c))
+	if err == nil && refused {
+		_, err = before.Commit(c)
+	}
+	return err
+}
+
+// Get returns a state, strongly consistent; a blank one if the partition was never claimed.
+func (s *Store) Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State, error) {
+	consistent := true
+	out, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, Key: key(tp), ConsistentRead: &consistent})
+	if err != nil {
+		return watermark.State{}, fmt.Errorf("get item %s of table %s: %w", tp, s.table, err)
+	}
+	return state(tp, out.Item)
+}
+
+// update applies an update and returns the item as it was before, or, when the condition refused it, as it is.
+func (s *Store) update(ctx context.Context, tp mm2.TopicPartition, u update) (before watermark.State, refused bool, err error) {
+	out, err := s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.table, Key: key(tp),
+		ConditionExpression: &u.condition, UpdateExpression: &u.expression,
+		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+		ReturnValues:                        types.ReturnValueAllOld,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var item map[string]types.AttributeValue
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		refused, item, err = true, failed.Item, nil
+	} else if err != nil {
+		return watermark.State{}, false, fmt.Errorf("update item %s of table %s: %w", tp, s.table, err)
+	} else {
+		item = out.Attributes
+	}
+	before, err = state(tp, item)
+	return before, refused, err
+}

@@ -1,0 +1,173 @@
+package mirror_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/shared/mirror"
+	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
+	"tidemark/shared/watermark/watermarktest"
+)
+
+// clusters are both clusters of a flow with one topic of one partition, and the state table.
+type clusters struct {
+	source fakeSource
+	target fakeTarget
+	state  watermarktest.Memory
+}
+
+var orders = mm2.TopicPartition{Topic: "orders"}
+
+// newClusters returns a source that holds n records and an empty target without the remote topic.
+func newClusters(n int) *clusters {
+	c := &clusters{source: fakeSource{id: "source", topicID: "first", end: int64(n)}, target: fakeTarget{id: "target"}}
+	for offset := range int64(n) {
+		c.source.records = append(c.source.records, record(offset))
+	}
+	return c
+}
+
+func record(offset int64) *kgo.Record {
+	return &kgo.Record{
+		Offset: offset, Key: []byte("key"), Value: fmt.Append(nil, "value ", offset), Timestamp: time.Now().Truncate(time.Millisecond),
+		Headers: []kgo.RecordHeader{{Key: "", Value: nil}, {Key: "", Value: []byte{}}},
+	}
+}
+
+// run mirrors one delivery and returns its outcome.
+func (c *clusters) run(t *testing.T, d mirror.Delivery) mirror.Outcome {
+	t.Helper()
+	outcomes := c.task().Run(t.Context(), []mirror.Delivery{d})
+	if len(outcomes) != 1 || outcomes[0].Key != d.Key {
+		t.Fatalf("outcomes = %+v, want one with key %q", outcomes, d.Key)
+	}
+	return outcomes[0]
+}
+
+func (c *clusters) task() *mirror.Task {
+	remote := func(topic string) (string, error) { return "us." + topic, nil }
+	return mirror.NewTask(&c.source, &c.target, &c.state, remote, mirror.Options{Drain: time.Millisecond, Budget: 1500 * time.Millisecond})
+}
+
+func (c *clusters) item(t *testing.T) watermark.State {
+	t.Helper()
+	s, err := c.state.Get(t.Context(), orders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// deliver makes a delivery of the source's records from first to last, inclusive.
+func (c *clusters) deliver(first, last int64) mirror.Delivery {
+	d := mirror.Delivery{Key: "orders-0", Partition: orders}
+	for _, r := range c.source.records {
+		if r.Offset >= first && r.Offset <= last {
+			d.Offsets = append(d.Offsets, r.Offset)
+			d.Records = append(d.Records, &kgo.Record{Key: r.Key, Value: r.Value, Headers: r.Headers, Timestamp: r.Timestamp})
+		}
+	}
+	return d
+}
+
+type fakeSource struct {
+	id, topicID string
+	records     []*kgo.Record
+	start, end  int64
+	err         error // of Topics
+	reads       int
+}
+
+func (s *fakeSource) ClusterID(context.Context) (string, error) { return s.id, nil }
+
+func (s *fakeSource) Topics(context.Context, []string) (map[string]mirror.Topic, error) {
+	return map[string]mirror.Topic{orders.Topic: {ID: s.topicID, Partitions: 1}}, s.err
+}
+
+func (s *fakeSource) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, error) {
+	return mirror.Ends{Start: s.start, LastStable: s.end, HighWatermark: s.end, LogEnd: s.end}, nil
+}
+
+func (s *fakeSource) Read(_ context.Context, _ mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
+	s.reads++
+	return within(s.records, from, to)
+}
+
+func within(all []*kgo.Record, from, to int64) iter.Seq2[[]*kgo.Record, error] {
+	return func(yield func([]*kgo.Record, error) bool) {
+		for _, r := range all {
+			if r.Offset >= from && r.Offset < to && !yield([]*kgo.Record{r}, nil) {
+				return
+			}
+		}
+	}
+}
+
+type fakeTarget struct {
+	id      string
+	created int32 // partitions of the remote topic; 0: it does not exist
+	log     []*kgo.Record
+	limits  mirror.Limits
+	ids     int64
+
+	produce func(records []*kgo.Record) (int, error) // nil: all are appended
+}
+
+func (f *fakeTarget) ClusterID(context.Context) (string, error) { return f.id, nil }
+
+func (f *fakeTarget) Ensure(_ context.Context, _ string, partitions int32) error {
+	f.created = partitions
+	return nil
+}
+
+func (f *fakeTarget) Limits(context.Context, string) (mirror.Limits, error) { return f.limits, nil }
+
+func (f *fakeTarget) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, error) {
+	if f.created == 0 {
+		return mirror.Ends{}, mirror.ErrMissing
+	}
+	end := int64(len(f.log))
+	return mirror.Ends{LastStable: end, HighWatermark: end, LogEnd: end}, nil
+}
+
+func (f *fakeTarget) Read(_ context.Context, _ mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
+	return within(f.log, from, to)
+}
+
+func (f *fakeTarget) Producer(context.Context) (mirror.Producer, error) {
+	f.ids++
+	return fakeProducer{f, f.ids}, nil
+}
+
+// append adds copies, as a broker does.
+func (f *fakeTarget) append(records []*kgo.Record) {
+	for _, r := range records {
+		r.Offset = int64(len(f.log))
+		c := *r
+		c.Key, c.Value = slices.Clone(r.Key), slices.Clone(r.Value)
+		f.log = append(f.log, &c)
+	}
+}
+
+type fakeProducer struct {
+	*fakeTarget
+	id int64
+}
+
+func (p fakeProducer) ID() int64 { return p.id }
+func (fakeProducer) Release()    {}
+
+func (p fakeProducer) Produce(_ context.Context, records []*kgo.Record) (int, error) {
+	if p.produce != nil {
+		return p.produce(records)
+	}
+	p.append(records)
+	return len(records), nil
+}
