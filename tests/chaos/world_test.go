@@ -24,6 +24,8 @@ const (
 	budget  = 10 * time.Second
 	drain   = 5 * time.Second
 	faults  = 6 // a schedule's, at most
+
+	foreign = -1 // tag of a record that is not ours
 )
 
 // world is one schedule: model clusters, the state table, the trigger and everything under way.
@@ -68,8 +70,8 @@ func newWorld(seed uint64, hits map[string]*[verdicts]int) *world {
 		if rng.IntN(12) == 0 && p.sourceEnd > 1 {
 			p.dropped = rng.Int64N(p.sourceEnd)
 		}
-		if rng.IntN(3) == 0 && created {
-			p.append(mirrortest.Control(), mirrortest.Control())
+		if rng.IntN(3) == 0 && created { // what stood there before the flow began
+			p.append(mirrortest.Control(), &kgo.Record{ProducerID: foreign, Value: []byte("foreign")}, mirrortest.Control())
 			p.hw = rng.Int64N(p.end() + 1)
 		}
 		w.parts = append(w.parts, p)
@@ -140,12 +142,16 @@ func (w *world) serve(inv *process, deliveries []mirror.Delivery) {
 	defer w.mu.Unlock()
 	w.live--
 	for i, o := range outcomes {
-		p := w.parts[deliveries[i].Partition.Partition]
+		part := deliveries[i].Partition.Partition
 		if inv.dead || o.Err != nil {
 			w.again = time.Now().Add(2 * time.Second) // the trigger backs off
-		} else {
-			p.position = max(p.position, deliveries[i].Offsets[len(deliveries[i].Offsets)-1]+1)
+			continue
 		}
+		end := deliveries[i].Offsets[len(deliveries[i].Offsets)-1] + 1
+		if next := w.item(part).Next; next < end && w.broken == nil {
+			w.broken = fmt.Errorf("partition %d: success was answered up to %d, the watermark stands at %d", part, end, next)
+		}
+		w.parts[part].position = max(w.parts[part].position, end)
 	}
 }
 
@@ -191,7 +197,7 @@ func (w *world) check() error {
 	for part, p := range w.parts {
 		next, end := int64(0), int64(0)
 		for offset, e := range p.log {
-			if e.record.Attrs.IsControl() {
+			if e.record.Attrs.IsControl() || e.record.ProducerID == foreign {
 				continue
 			}
 			if tag := e.record.ProducerID; tag != next {
