@@ -28,11 +28,13 @@ var errTooLate = errors.New("too little time left before the invocation's deadli
 // claim takes the partition with a producer of its own, waiting for a live claim to end as far as the invocation's time
 // allows. The owner is a nonce, never the request id: retries of an asynchronous invocation share one.
 func (t *Task) claim(ctx context.Context, tp mm2.TopicPartition) (*progress, error) {
+	ctx, cancel := t.leaveMargin(ctx)
+	defer cancel()
 	remote, err := t.remote(tp.Topic)
 	if err != nil {
 		return nil, err
 	}
-	producer, err := t.target.Producer(ctx)
+	producer, err := t.producer(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("target producer: %w", err)
 	}
@@ -59,13 +61,28 @@ func (t *Task) claim(ctx context.Context, tp mm2.TopicPartition) (*progress, err
 	}
 }
 
+// leaveMargin is ctx less the time that it takes to commit and answer: a call that hangs must not cost the answer too.
+func (t *Task) leaveMargin(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, end.Add(-t.Margin))
+	}
+	return context.WithCancel(ctx)
+}
+
+// producer gives an unreachable target no more time than a claim would have.
+func (t *Task) producer(ctx context.Context) (Producer, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.Budget)
+	defer cancel()
+	return t.target.Producer(ctx)
+}
+
 // attempt asks for the claim once. A claim lasts as long as its owner may produce, not as long as the function may run:
 // an owner killed at once holds its partition for seconds, not for the function's timeout.
 func (t *Task) attempt(ctx context.Context, tp mm2.TopicPartition, owner string, producer int64) (watermark.Grant, error) {
 	now := time.Now()
 	deadline := now.Add(t.Budget)
-	if end, ok := ctx.Deadline(); ok && end.Add(-t.Margin).Before(deadline) {
-		deadline = end.Add(-t.Margin)
+	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
+		deadline = end
 	}
 	if deadline.Sub(now) < time.Second {
 		return watermark.Grant{}, errTooLate
@@ -77,7 +94,7 @@ func (t *Task) attempt(ctx context.Context, tp mm2.TopicPartition, owner string,
 
 // sleep waits, or returns an error at once when the invocation would have no time left for work afterwards.
 func (t *Task) sleep(ctx context.Context, d time.Duration) error {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+t.Margin+time.Second {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+time.Second {
 		return errTooLate
 	}
 	timer := time.NewTimer(d)

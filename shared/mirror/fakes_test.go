@@ -116,6 +116,7 @@ type fakeTarget struct {
 	log     []*kgo.Record
 	limits  mirror.Limits
 	ids     int64
+	hang    bool // Producer waits for its context
 
 	produce func(records []*kgo.Record) (int, error) // nil: all are appended
 }
@@ -141,7 +142,11 @@ func (f *fakeTarget) Read(_ context.Context, _ mm2.TopicPartition, from, to int6
 	return within(f.log, from, to)
 }
 
-func (f *fakeTarget) Producer(context.Context) (mirror.Producer, error) {
+func (f *fakeTarget) Producer(ctx context.Context) (mirror.Producer, error) {
+	if f.hang {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	f.ids++
 	return fakeProducer{f, f.ids}, nil
 }

@@ -1,10 +1,12 @@
 package mirror_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -303,5 +305,57 @@ func TestReasonInTheItemIsShort(t *testing.T) {
 	c.run(t, c.deliver(0, 1))
 	if s := c.item(t).Stall; s == nil || len(s.Reason) > 400 {
 		t.Errorf("stall = %+v, want a reason of 400 bytes at most", s)
+	}
+}
+
+func TestHangingTargetLeavesTimeToAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newClusters(3)
+		c.target.hang = true
+		const timeout = 10 * time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		task := mirror.NewTask(&c.source, &c.target, &c.state, func(topic string) (string, error) { return topic, nil }, mirror.Options{})
+		start := time.Now()
+		outcomes := task.Run(ctx, []mirror.Delivery{c.deliver(0, 2)})
+		want(t, outcomes[0], context.DeadlineExceeded, 0, 1, 2)
+		if took := time.Since(start); took != timeout-2*time.Second {
+			t.Errorf("the answer came after %v, want it 2 s before the deadline of %v", took, timeout)
+		}
+	})
+}
+
+func TestLiveClaimIsWaitedForAsLongAsThereIsTime(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		timeout time.Duration
+		want    error
+	}{
+		{"enough", time.Minute, nil},
+		{"too little", 20 * time.Second, (*watermark.HeldError)(nil)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newClusters(3)
+				now := time.Now()
+				if _, err := c.state.Claim(t.Context(), watermark.Claim{Partition: orders, Owner: "dead", Now: now, Deadline: now.Add(20 * time.Second)}); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+				defer cancel()
+				task := mirror.NewTask(&c.source, &c.target, &c.state, func(topic string) (string, error) { return topic, nil }, mirror.Options{})
+				o := task.Run(ctx, []mirror.Delivery{c.deliver(0, 2)})[0]
+				held := (*watermark.HeldError)(nil)
+				if test.want == nil && (o.Err != nil || time.Since(now) < 25*time.Second) {
+					t.Errorf("outcome %+v after %v, want success once deadline and drain margin are over", o, time.Since(now))
+				}
+				if test.want != nil && (!errors.As(o.Err, &held) || len(o.Undelivered) != 3 || len(c.target.log) > 0) {
+					t.Errorf("outcome %+v, want a HeldError and nothing produced", o)
+				}
+			})
+		})
 	}
 }
