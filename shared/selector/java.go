@@ -128,14 +128,8 @@ func count(s string) (n int, reason string) {
 
 // quantifier looks behind the quantifier that is the first n bytes of s.
 func quantifier(s string, n int) (int, string) {
-	if n == len(s) {
-		return n, ""
-	}
-	switch s[n] {
-	case '+':
+	if strings.HasPrefix(s[n:], "+") {
 		return 0, possessive
-	case '?': // reluctant
-		return n + 1, ""
 	}
 	return n, ""
 }

@@ -56,7 +56,7 @@ func ParseList(list string) (List, error) {
 			faults = append(faults, err)
 			continue
 		}
-		patterns = append(patterns, "(?:"+canonical+")")
+		patterns = append(patterns, canonical)
 	}
 	if len(faults) > 0 {
 		return List{}, errors.Join(faults...)
@@ -84,7 +84,7 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("expression %d, %q, at byte %d: %s", e.Position, e.Pattern, e.Offset, e.Reason)
 }
 
-// parse returns an equal expression that can stand inside another one: not, say, one that ends within \Q.
+// parse returns an equal expression that can stand among others: its flags end with it, and it does not end within \Q.
 func parse(pattern string) (string, *PatternError) {
 	if offset, reason := findJavaOnly(pattern); reason != "" {
 		return "", &PatternError{Pattern: pattern, Offset: offset, Reason: reason}

@@ -57,6 +57,8 @@ func TestListMatches(t *testing.T) {
 		{`\Q[a&&{\E\[\{\(`, "[a&&{[{(", true},
 		{"[(*+?{]+", "(*+?{", true},
 		{"[]a]+", "]a", true},
+		{"[]{]+", "]{", true},
+		{"[^]{]", "}", true},
 		{"x}", "x}", true},
 	}
 	for _, tt := range tests {
