@@ -1,0 +1,153 @@
+// Package bench measures warm invocations: the handler over the real adapters, against embedded clusters and an embedded
+// DynamoDB in the same process. The figures hold the emulators' time too.
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/infra/local/dynamo"
+	"tidemark/shared/dynamostate"
+	"tidemark/shared/kafkaclient"
+	"tidemark/shared/kafkaevent"
+	"tidemark/shared/mirror"
+)
+
+const topic = "orders"
+
+// BenchmarkInvocation delivers one batch after another to a warm function.
+func BenchmarkInvocation(b *testing.B) {
+	for _, size := range []struct {
+		name                string
+		partitions, records int // records of a partition
+		value               int // bytes
+	}{
+		{"1 record of 1 KB", 1, 1, 1 << 10},
+		{"6 MB, 1 partition, 1 KB values", 1, 4000, 1 << 10},
+		{"6 MB, 8 partitions, 1 KB values", 8, 500, 1 << 10},
+	} {
+		b.Run(size.name, func(b *testing.B) {
+			handler := open(b, int32(size.partitions))
+			events := newEvents(size.partitions, size.records, size.value)
+			invoke(b, handler, events.next()) // the first contact
+			b.SetBytes(int64(events.bytes))
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				b.StopTimer()
+				payload := events.next()
+				b.StartTimer()
+				invoke(b, handler, payload)
+				n++
+			}
+			records := float64(size.partitions * size.records)
+			b.ReportMetric(records*float64(n)/b.Elapsed().Seconds(), "records/s")
+		})
+	}
+}
+
+func invoke(b *testing.B, handler *kafkaevent.Handler, payload []byte) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	if answer, err := handler.Invoke(ctx, payload); err != nil || string(answer) != "null" {
+		b.Fatalf("Invoke = %s, %v, want null", answer, err)
+	}
+}
+
+// open wires the function as its main does, over embedded clusters.
+func open(b *testing.B, partitions int32) *kafkaevent.Handler {
+	b.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	clusters := make([]*kfake.Cluster, 2)
+	for i := range clusters {
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID(fmt.Sprint("cluster-", i)), kfake.SeedTopics(partitions, topic))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(cluster.Close)
+		clusters[i] = cluster
+	}
+	source, err := kafkaclient.NewSource([]kgo.Opt{kgo.SeedBrokers(clusters[0].ListenAddrs()...)}, quiet)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(source.Close)
+	target, err := kafkaclient.NewTarget([]kgo.Opt{kgo.SeedBrokers(clusters[1].ListenAddrs()...)}, -1, quiet)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(target.Close)
+	task := mirror.NewTask(source, target, store(b), func(topic string) (string, error) { return topic, nil }, mirror.Options{})
+	return kafkaevent.NewHandler(task, quiet, kafkaevent.Options{})
+}
+
+func store(b *testing.B) *dynamostate.Store {
+	b.Helper()
+	emulator := dynamo.Start()
+	b.Cleanup(emulator.Close)
+	api := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: aws.String(emulator.URL), Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+	}, dynamostate.Options)
+	const table = "state"
+	_, err := api.CreateTable(b.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("partition"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("partition"), AttributeType: types.ScalarAttributeTypeS}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return dynamostate.New(api, table)
+}
+
+// events are batches that follow each other.
+type events struct {
+	partitions, records int
+	value               string
+	offset              int
+	bytes               int // of one payload
+}
+
+func newEvents(partitions, records, value int) *events {
+	e := &events{partitions: partitions, records: records, value: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("v", value)))}
+	e.bytes = len(e.next())
+	e.offset = 0
+	return e
+}
+
+// next writes the next batch as the service does.
+func (e *events) next() []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"eventSource":"aws:kafka","records":{`)
+	for p := range e.partitions {
+		if p > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"%s-%d":[`, topic, p)
+		for i := range e.records {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `{"topic":"%s","partition":%d,"offset":%d,"timestamp":%d,"timestampType":"CREATE_TIME","key":"a2V5","value":"%s","headers":[{"h":[104,-61]}]}`,
+				topic, p, e.offset+i, time.Now().UnixMilli(), e.value)
+		}
+		b.WriteByte(']')
+	}
+	b.WriteString(`}}`)
+	e.offset += e.records
+	return b.Bytes()
+}
