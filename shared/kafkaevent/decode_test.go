@@ -113,6 +113,8 @@ var malformedRecords = []struct {
 	{"offset falls", `{"topic":"t","partition":0,"offset":3,"timestamp":1}`, 3, "offset does not rise"},
 	{"timestamp with fraction", `{"topic":"t","partition":0,"offset":5,"timestamp":1.5}`, 5, "timestamp is not"},
 	{"timestamp with exponent", `{"topic":"t","partition":0,"offset":5,"timestamp":1e3}`, 5, "timestamp is not"},
+	{"timestamp past 64 bits", `{"topic":"t","partition":0,"offset":5,"timestamp":9223372036854775808}`, 5, "timestamp is not"},
+	{"timestamp past -64 bits", `{"topic":"t","partition":0,"offset":5,"timestamp":-9223372036854775809}`, 5, "timestamp is not"},
 	{"timestamp of kgo's zero", `{"topic":"t","partition":0,"offset":5,"timestamp":-62135596800000}`, 5, "timestamp cannot be produced"},
 	{"value twice", recordOf(`,"value":"QQ==","value":"QQ=="`), 5, "a field appears twice"},
 	{"value not base64", recordOf(`,"value":"QU*D"`), 5, "value is neither"},

@@ -124,7 +124,7 @@ func (d *decoder) partition(delivery *mirror.Delivery) {
 // keep appends the record to the delivery being built.
 func (d *decoder) keep(r *record) {
 	kept := d.records.next()
-	d.records.cut() // a list of one: it never moves, so it can be pointed at
+	d.records.cut() // a list of one, so that growing moves no record
 	kept.Key, kept.Value, kept.Headers, kept.Timestamp = r.key, r.value, r.headers, r.timestamp
 	*d.pointers.next() = kept
 	*d.offsets.next() = r.offset

@@ -36,14 +36,15 @@ func TestDecodeResultsAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := dump(deliveries)
+	overrun := strings.Repeat("#", 300)
 	for _, d := range deliveries {
 		_ = append(d.Offsets, -7)
 		_ = append(d.Records, nil)
 		for _, r := range d.Records {
-			_, _ = append(r.Key, "overrun"...), append(r.Value, "overrun"...)
+			_, _ = append(r.Key, overrun...), append(r.Value, overrun...)
 			_ = append(r.Headers, r.Headers...)
 			for _, h := range r.Headers {
-				_ = append(h.Value, "overrun"...)
+				_ = append(h.Value, overrun...)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func (s *scanner) number() []byte {
 	if s.err != nil {
 		return nil
 	}
-	return s.text[start:s.at:s.at]
+	return s.text[start:s.at]
 }
 
 // accept takes c if it comes next.

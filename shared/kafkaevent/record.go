@@ -157,7 +157,7 @@ func (d *decoder) blob(r *record, fault string) []byte {
 		r.malformed(fault)
 		return nil
 	}
-	return text[:n:n]
+	return text[:n:n] // an append must not run into what is not read yet
 }
 
 // check decides whether the record continues partition tp behind offset last. It returns what the record's fault is, or

@@ -60,15 +60,15 @@ func (s *scanner) open(bracket byte) bool {
 }
 
 // more reports whether the open list has another member, and takes the comma before it. At the end of the list it takes
-// the closing bracket.
+// the closing bracket. At the end of the text a list that was just opened pretends to have one, which then is missing.
 //
 //	for first := true; s.more(']', first); first = false {
 func (s *scanner) more(bracket byte, first bool) bool {
 	switch c := s.peek(); {
-	case c == bracket && s.at < len(s.text):
+	case c == bracket:
 		s.at++
 		return false
-	case first && s.at < len(s.text):
+	case first:
 		return true
 	case c == ',':
 		s.at++

@@ -41,12 +41,11 @@ func (s *scanner) longString() []byte {
 	return s.take(n)
 }
 
-// take returns the next n bytes and passes over them and the quote behind them. The result cannot be appended to in
-// place: the payload behind it is not read yet.
+// take returns the next n bytes and passes over them and the quote behind them.
 func (s *scanner) take(n int) []byte {
 	start := s.at
 	s.at += n + 1
-	return s.text[start : start+n : start+n]
+	return s.text[start : start+n]
 }
 
 // unescape is the end of string for a text with its first escape at from. It moves the text to the left as escapes
@@ -57,7 +56,7 @@ func (s *scanner) unescape(from int) []byte {
 		switch c := s.text[s.at]; c {
 		case '"':
 			s.at++
-			return s.text[start:to:to]
+			return s.text[start:to]
 		case '\\':
 			s.at++
 			to = s.escape(to)
