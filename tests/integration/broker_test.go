@@ -118,7 +118,8 @@ func (b *broker) start(ctx context.Context) error {
 	if err := p.await(ctx, limit, func() error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, err := kadm.NewClient(client).ListTopics(ctx)
+		// The first question about a group makes the broker create the topic of offsets, which takes a while.
+		_, err := kadm.NewClient(client).FetchOffsets(ctx, "ready")
 		return err
 	}); err != nil {
 		return fmt.Errorf("start %s: %w", b.name, err)
