@@ -13,7 +13,7 @@ import (
 func TestMirror(t *testing.T) {
 	const partitions, records = 8, 100_000
 	topic := source.topic(t, partitions)
-	writeOdd(t, topic, partitions, records/partitions)
+	newOdd().write(t, topic, partitions, records/partitions)
 	began := time.Now()
 	f := newFlow(t, topic, settings{trigger: mapping.Options{BatchSize: 10_000, Pollers: 2}})
 	f.caughtUp(t, partitions, 2*time.Minute)

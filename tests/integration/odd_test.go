@@ -93,15 +93,14 @@ func (o odd) records(topic string, partition int32, n int) []*kgo.Record {
 	return records
 }
 
-// writeOdd writes n odd records to each partition of a source topic, and sees to it that every codec is used.
-func writeOdd(t *testing.T, topic string, partitions int32, n int) {
+// write writes n records to each partition of a source topic, with every codec in use.
+func (o odd) write(t *testing.T, topic string, partitions int32, n int) {
 	t.Helper()
 	codecs := []kgo.CompressionCodec{
 		kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
 	}
-	o := newOdd()
 	for p := range partitions {
-		client := source.client(t, kgo.ProducerBatchCompression(codecs[int(p)%len(codecs)]), kgo.ProducerLinger(0))
+		client := source.client(t, kgo.ProducerBatchCompression(codecs[int(p)%len(codecs)]))
 		const chunk = 2000
 		for left := n; left > 0; left -= chunk {
 			write(t, client, o.records(topic, p, min(chunk, left))...)

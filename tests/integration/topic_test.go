@@ -77,6 +77,16 @@ func (b *broker) end(t *testing.T, tp mm2.TopicPartition) int64 {
 	return end.Offset
 }
 
+// partitions is how many partitions a topic has.
+func (b *broker) partitions(t *testing.T, topic string) int {
+	t.Helper()
+	listed, err := b.admin(t).ListTopics(t.Context(), topic)
+	if err != nil {
+		t.Fatalf("list topic %s on %s: %v", topic, b.name, err)
+	}
+	return len(listed[topic].Partitions)
+}
+
 // deleteBefore moves a partition's log start.
 func (b *broker) deleteBefore(t *testing.T, tp mm2.TopicPartition, offset int64) {
 	t.Helper()
