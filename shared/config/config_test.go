@@ -1,0 +1,143 @@
+package config_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/shared/config"
+	"tidemark/shared/mm2"
+)
+
+// environment is the least that a function needs, with changes; an empty change removes.
+func environment(changes map[string]string) config.Getenv {
+	variables := map[string]string{
+		"SOURCE_CLUSTER_ALIAS": "us", "SOURCE_BOOTSTRAP_SERVERS": "a:9092, b:9092",
+		"TARGET_CLUSTER_ALIAS": "eu", "TARGET_BOOTSTRAP_SERVERS": "[::1]:9092", "STATE_TABLE": "state",
+	}
+	maps.Copy(variables, changes)
+	return func(name string) string { return variables[name] }
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := config.LoadMirror(environment(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != "us->eu" || got.StateTable != "state" || got.ReplicationFactor != -1 || got.StallAfter != 2*time.Minute ||
+		got.MetricsNamespace != "Tidemark" || got.DeliveryReport != "error" || got.Fencing != "auto" {
+		t.Errorf("LoadMirror = %+v", got)
+	}
+	source := config.Cluster{Alias: "us", BootstrapServers: []string{"a:9092", "b:9092"}, SecurityProtocol: config.Plaintext}
+	if diff := cmp.Diff(source, got.Source); diff != "" {
+		t.Errorf("source (-want +got):\n%s", diff)
+	}
+	if got.Names.OffsetSyncs() != "mm2-offset-syncs.us.internal" || got.Names.Checkpoints() != "us.checkpoints.internal" {
+		t.Errorf("internal topics %s, %s", got.Names.OffsetSyncs(), got.Names.Checkpoints())
+	}
+	for name, want := range map[string]bool{"orders": true, "a.internal": false, "x.replica": false, "__consumer_offsets": false} {
+		if got.Topics.Match(name) != want {
+			t.Errorf("topic %s selected: %t, want %t", name, !want, want)
+		}
+	}
+}
+
+func TestEverySetting(t *testing.T) {
+	t.Parallel()
+	got, err := config.LoadMirror(environment(map[string]string{
+		"SOURCE_SECURITY_PROTOCOL": "SASL_SSL", "SOURCE_SASL_MECHANISM": "SCRAM-SHA-512", "SOURCE_SECRET_ARN": "arn:s", "SOURCE_CA_SECRET_ARN": "arn:ca",
+		"TARGET_SECURITY_PROTOCOL": "SSL", "TARGET_SECRET_ARN": "arn:t",
+		"TOPICS": "orders.*", "TOPICS_EXCLUDE": "orders-tmp", "GROUPS": "app", "GROUPS_EXCLUDE": "none",
+		"REPLICATION_POLICY_CLASS":     "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
+		"REPLICATION_POLICY_SEPARATOR": "__", "REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED": "false", "OFFSET_SYNCS_TOPIC_LOCATION": "source",
+		"REPLICATION_FACTOR": "3", "STALL_SECONDS": "60", "FENCING": "wait", "DELIVERY_REPORT": "items", "METRICS_NAMESPACE": "Mine",
+		"CONSUMER_AUTO_OFFSET_RESET": "earliest", "ERRORS_TOLERANCE": "none",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Source.SASLMechanism != config.SCRAMSHA512 || got.Source.SecretARN != "arn:s" || got.Source.CASecretARN != "arn:ca" || got.Target.SecretARN != "arn:t" {
+		t.Errorf("clusters %+v, %+v", got.Source, got.Target)
+	}
+	if !got.Topics.Match("orders-1") || got.Topics.Match("orders-tmp") || !got.Groups.Match("app") || got.Groups.Match("other") {
+		t.Error("the lists select other names than they say")
+	}
+	if _, identity := got.Policy.(mm2.IdentityPolicy); !identity {
+		t.Errorf("policy %T, want the identity policy", got.Policy)
+	}
+	if got.Names.OffsetSyncs() != "mm2-offset-syncs.eu.internal" || got.ReplicationFactor != 3 || got.StallAfter != time.Minute ||
+		got.Fencing != "wait" || got.DeliveryReport != "items" || got.MetricsNamespace != "Mine" {
+		t.Errorf("LoadMirror = %+v", got)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		changes map[string]string
+		want    []string // variables, in order
+	}{
+		{"nothing set", map[string]string{"SOURCE_CLUSTER_ALIAS": "", "SOURCE_BOOTSTRAP_SERVERS": "", "TARGET_CLUSTER_ALIAS": "", "TARGET_BOOTSTRAP_SERVERS": "", "STATE_TABLE": ""}, []string{"SOURCE_CLUSTER_ALIAS", "SOURCE_BOOTSTRAP_SERVERS", "TARGET_CLUSTER_ALIAS", "TARGET_BOOTSTRAP_SERVERS", "STATE_TABLE"}},
+		{"one alias twice", map[string]string{"TARGET_CLUSTER_ALIAS": "us"}, []string{"TARGET_CLUSTER_ALIAS"}},
+		{"alias that no topic can have", map[string]string{"SOURCE_CLUSTER_ALIAS": "u s"}, []string{"SOURCE_CLUSTER_ALIAS"}},
+		{"servers without port", map[string]string{"SOURCE_BOOTSTRAP_SERVERS": "a:9092,b,:1,c:0,d:70000"}, slices.Repeat([]string{"SOURCE_BOOTSTRAP_SERVERS"}, 4)},
+		{"unknown protocol", map[string]string{"SOURCE_SECURITY_PROTOCOL": "TLS"}, []string{"SOURCE_SECURITY_PROTOCOL"}},
+		{"unknown mechanism", map[string]string{"SOURCE_SECURITY_PROTOCOL": "SASL_SSL", "SOURCE_SASL_MECHANISM": "GSSAPI"}, []string{"SOURCE_SASL_MECHANISM"}},
+		{"mechanism without SASL", map[string]string{"SOURCE_SASL_MECHANISM": "PLAIN", "SOURCE_SECRET_ARN": "arn"}, []string{"SOURCE_SASL_MECHANISM"}},
+		{"SASL without mechanism", map[string]string{"SOURCE_SECURITY_PROTOCOL": "SASL_SSL"}, []string{"SOURCE_SASL_MECHANISM"}},
+		{"IAM without TLS", map[string]string{"TARGET_SECURITY_PROTOCOL": "SASL_PLAINTEXT", "TARGET_SASL_MECHANISM": "AWS_MSK_IAM"}, []string{"TARGET_SASL_MECHANISM"}},
+		{"password without secret", map[string]string{"TARGET_SECURITY_PROTOCOL": "SASL_SSL", "TARGET_SASL_MECHANISM": "PLAIN"}, []string{"TARGET_SECRET_ARN"}},
+		{"secret that nothing uses", map[string]string{"TARGET_SECRET_ARN": "arn"}, []string{"TARGET_SECRET_ARN"}},
+		{"authority that nothing uses", map[string]string{"TARGET_CA_SECRET_ARN": "arn"}, []string{"TARGET_CA_SECRET_ARN"}},
+		{"expressions", map[string]string{"TOPICS": "a(, b", "GROUPS_EXCLUDE": "[z"}, []string{"TOPICS", "GROUPS_EXCLUDE"}},
+		{"replication factor", map[string]string{"REPLICATION_FACTOR": "0"}, []string{"REPLICATION_FACTOR"}},
+		{"no number", map[string]string{"STALL_SECONDS": "2m"}, []string{"STALL_SECONDS"}},
+		{"unknown policy", map[string]string{"REPLICATION_POLICY_CLASS": "com.example.Mine"}, []string{"REPLICATION_POLICY_CLASS"}},
+		{"separator", map[string]string{"REPLICATION_POLICY_SEPARATOR": "/"}, []string{"REPLICATION_POLICY_SEPARATOR"}},
+		{"choices", map[string]string{"OFFSET_SYNCS_TOPIC_LOCATION": "both", "REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED": "yes", "DELIVERY_REPORT": "none", "FENCING": "off"}, []string{"REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED", "OFFSET_SYNCS_TOPIC_LOCATION", "DELIVERY_REPORT", "FENCING"}},
+		{"start", map[string]string{"CONSUMER_AUTO_OFFSET_RESET": "none"}, []string{"CONSUMER_AUTO_OFFSET_RESET"}},
+		{"start not there yet", map[string]string{"CONSUMER_AUTO_OFFSET_RESET": "2026-01-02T03:04:05Z"}, []string{"CONSUMER_AUTO_OFFSET_RESET"}},
+		{"tolerance not there yet", map[string]string{"ERRORS_TOLERANCE": "all", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME": "dead"}, []string{"ERRORS_TOLERANCE", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME"}},
+		{"values kept elsewhere", map[string]string{"TOPICS": "s3://bucket/topics", "STATE_TABLE": "ssm:/table"}, []string{"TOPICS", "STATE_TABLE"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.LoadMirror(environment(test.changes))
+			faults := (*config.Error)(nil)
+			if !errors.As(err, &faults) {
+				t.Fatalf("err = %v, want a config.Error", err)
+			}
+			var got []string
+			for _, f := range faults.Faults {
+				got = append(got, f.Variable)
+				if f.Want == "" || !strings.Contains(err.Error(), f.Error()) {
+					t.Errorf("the error does not say what to set: %v", err)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("faults (-want +got):\n%s\n%v", diff, err)
+			}
+		})
+	}
+}
+
+func TestRemote(t *testing.T) {
+	t.Parallel()
+	m, err := config.LoadMirror(environment(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, want := range map[string]string{"orders": "us.orders", "ap.orders": "us.ap.orders", "eu.orders": "", "ap.eu.orders": "", "__consumer_offsets": ""} {
+		if got, err := m.Remote(topic); got != want || (err == nil) != (want != "") {
+			t.Errorf("Remote(%q) = %q, %v, want %q", topic, got, err, want)
+		}
+	}
+}
