@@ -14,6 +14,8 @@ import (
 	"tidemark/shared/mirror"
 )
 
+var _ Mirrorer = (*mirror.Task)(nil)
+
 // taskFunc is a Mirrorer.
 type taskFunc func(deliveries []mirror.Delivery) []mirror.Outcome
 
