@@ -95,7 +95,7 @@ func (s *Store) update(ctx context.Context, tp mm2.TopicPartition, u update) (be
 	})
 	var item map[string]types.AttributeValue
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		refused, item, err = true, failed.Item, nil
+		refused, item = true, failed.Item
 	} else if err != nil {
 		return watermark.State{}, false, fmt.Errorf("update item %s of table %s: %w", tp, s.table, err)
 	} else {

@@ -4,6 +4,7 @@ package dynamo
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,9 +42,7 @@ func (r *remover) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 			answer = failed
 		}
 	}
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes()) // the client is gone: nobody to tell
 }
