@@ -45,14 +45,14 @@ func New(out io.Writer, namespace, flow string) *Writer {
 	return &Writer{out: out, namespace: namespace, flow: flow, metrics: map[string]metric{}, properties: map[string]any{}}
 }
 
-// Add adds n to a count.
+// Add adds n to the count name. A count of 0 is written too: it tells a quiet flow from a dead one.
 func (w *Writer) Add(name string, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.metrics[name] = metric{Count, w.metrics[name].value + n}
 }
 
-// Max raises a gauge to v, unless it is higher.
+// Max raises the gauge name to v, unless it is higher. A name is either a count or a gauge, with one unit.
 func (w *Writer) Max(name, unit string, v int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,12 +61,18 @@ func (w *Writer) Max(name, unit string, v int64) {
 	}
 }
 
-// Property notes a field of the line that is no metric and costs nothing: which partition was the worst, say.
+// Property notes a field of the next line that is no metric and costs nothing: which partition was the worst, say. It must
+// be fit for JSON. The fields "Flow" and "_aws" and those of metrics win over it.
 func (w *Writer) Property(key string, v any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.properties[key] = v
 }
+
+const (
+	dimension   = "Flow"
+	mostMetrics = 100 // in one directive
+)
 
 // directive is one element of _aws.CloudWatchMetrics.
 type directive struct {
@@ -77,37 +83,36 @@ type directive struct {
 
 type definition struct{ Name, Unit string }
 
-// Flush writes the line and begins anew. Without a metric it writes nothing.
+// Flush writes one line of what was gathered since the last flush, timed now, and begins anew. Without a metric there is
+// no line. After an error what was gathered is gone: a line written twice would count twice.
 func (w *Writer) Flush(now time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.metrics) == 0 {
+	metrics, line := w.metrics, w.properties
+	w.metrics, w.properties = map[string]metric{}, map[string]any{}
+	if len(metrics) == 0 {
 		return nil
 	}
-	const dimension, most = "Flow", 100 // metrics in one directive
-	names := slices.Sorted(maps.Keys(w.metrics))
-	line := w.properties
 	line[dimension] = w.flow
 	var directives []directive
-	for part := range slices.Chunk(names, most) {
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(metrics)), mostMetrics) {
 		d := directive{Namespace: w.namespace, Dimensions: [][]string{{dimension}}}
-		for _, name := range part {
-			line[name] = w.metrics[name].value
-			d.Metrics = append(d.Metrics, definition{name, w.metrics[name].unit})
+		for _, name := range names {
+			line[name] = metrics[name].value
+			d.Metrics = append(d.Metrics, definition{name, metrics[name].unit})
 		}
 		directives = append(directives, d)
 	}
 	line["_aws"] = struct {
-		Timestamp         int64
+		Timestamp         int64 // ms
 		CloudWatchMetrics []directive
 	}{now.UnixMilli(), directives}
 	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
+	encoder := json.NewEncoder(&b) // it sorts the keys of a map and ends the line
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(line); err != nil {
 		return fmt.Errorf("encode metrics: %w", err)
 	}
-	w.metrics, w.properties = map[string]metric{}, map[string]any{}
 	if _, err := w.out.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
