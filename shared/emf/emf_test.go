@@ -24,6 +24,15 @@ func TestGoldenLines(t *testing.T) {
 		{"nothing", func(*emf.Writer) {}, ""},
 		{"a property alone", func(w *emf.Writer) { w.Property("worst", "orders-0") }, ""},
 		{
+			"a gauge below zero",
+			func(w *emf.Writer) {
+				w.Max("Balance", emf.Bytes, -5)
+				w.Max("Balance", emf.Bytes, -6)
+			},
+			`{"Balance":-5,"Flow":"us->eu","_aws":{"Timestamp":1764561600123,"CloudWatchMetrics":[{"Namespace":"Tidemark",` +
+				`"Dimensions":[["Flow"]],"Metrics":[{"Name":"Balance","Unit":"Bytes"}]}]}}` + "\n",
+		},
+		{
 			"counts and a gauge",
 			func(w *emf.Writer) {
 				w.Add("RecordsMirrored", 3)
@@ -173,8 +182,15 @@ func TestDirectivesHoldAHundredMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sizes []int
+	before := ""
 	for _, d := range line.AWS.CloudWatchMetrics {
 		sizes = append(sizes, len(d.Metrics))
+		for _, m := range d.Metrics {
+			if m.Name <= before {
+				t.Fatalf("metric %s behind %s, want them sorted", m.Name, before)
+			}
+			before = m.Name
+		}
 	}
 	if fmt.Sprint(sizes) != "[100 100 50]" {
 		t.Errorf("metrics by directive %v, want [100 100 50]", sizes)
