@@ -1,5 +1,7 @@
 package mm2
 
+import "strings"
+
 // TopicFilter decides which topics of the source are mirrored (MirrorSourceConnector.shouldReplicateTopic).
 type TopicFilter struct {
 	Policy Policy
@@ -19,14 +21,17 @@ func (f TopicFilter) ShouldReplicate(topic string) bool {
 }
 
 // IsCycle says whether topic has passed the cluster targetAlias before, so that mirroring it there would loop
-// (MirrorSourceConnector.isCycle). An alias that holds the policy's separator is not recognised, as in Java.
+// (MirrorSourceConnector.isCycle). Java compares the part before the first separator, and so mirrors for ever between
+// clusters whose aliases hold the separator ("us.east"); here such an alias is recognised too.
 func IsCycle(p Policy, topic, targetAlias string) bool {
+	prefix := strings.TrimSuffix(p.Remote(targetAlias, heartbeats), heartbeats)
 	for {
 		source, ok := p.Source(topic)
 		if !ok {
 			return false
 		}
-		if source == targetAlias {
+		rest, fromTarget := strings.CutPrefix(topic, prefix)
+		if source == targetAlias || fromTarget && p.Remote(targetAlias, rest) == topic {
 			return true
 		}
 		upstream, ok := p.Upstream(topic)

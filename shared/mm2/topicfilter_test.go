@@ -90,6 +90,33 @@ func TestShouldReplicate(t *testing.T) {
 	}
 }
 
+// Aliases that hold the separator: with Java's rule both flows between us.east and us.west go round for ever.
+func TestIsCycleKnowsAliasesWithSeparator(t *testing.T) {
+	t.Parallel()
+	byDefault, identity := mm2.DefaultPolicy{}, mm2.IdentityPolicy{SourceAlias: "us.west"}
+	tests := []struct {
+		policy mm2.Policy
+		topic  string
+		want   bool
+	}{
+		{byDefault, "us.east.orders", true},
+		{byDefault, "us.west.us.east.orders", true},
+		{byDefault, "us.east.heartbeats", true},
+		{byDefault, "us.west.orders", false},
+		{byDefault, "us.orders", false},
+		{byDefault, "us.east", false},
+		{byDefault, "us.eastern.orders", false},
+		{identity, "us.east.orders", false},
+		{identity, "us.east.heartbeats", true},
+		{identity, "us.west.heartbeats", false},
+	}
+	for _, tt := range tests {
+		if got := mm2.IsCycle(tt.policy, tt.topic, "us.east"); got != tt.want {
+			t.Errorf("IsCycle(%T, %s, us.east) = %t, want %t", tt.policy, tt.topic, got, tt.want)
+		}
+	}
+}
+
 // A policy of which Java's counterpart returns a source but no upstream topic (isCycleWithNullUpstreamTopic).
 type noUpstream struct{ mm2.DefaultPolicy }
 
