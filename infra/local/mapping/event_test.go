@@ -94,7 +94,8 @@ func TestFailed(t *testing.T) {
 		{
 			"some, in any order",
 			`{"batchItemFailures":[{"itemIdentifier":{"partition":"t-1-1","offset":5}},{"itemIdentifier":{"partition":"t-1-0","offset":6}}]}`,
-			[]item{{"t-1-0", 6}, {"t-1-1", 5}}, "",
+			[]item{{"t-1-0", 6}, {"t-1-1", 5}},
+			"",
 		},
 		{
 			"unknown offset", `{"batchItemFailures":[{"itemIdentifier":{"partition":"t-1-1","offset":6}}]}`,

@@ -104,7 +104,7 @@ func (m *Mapping) Run(ctx context.Context) error {
 	a := assigner{Mapping: m, pollers: pollers, admin: kadm.NewClient(pollers[0].client)}
 	if err := a.assign(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to stop
+			return nil // it was told to stop
 		}
 		return err
 	}

@@ -63,10 +63,11 @@ func (p *poller) collect(ctx context.Context) ([]entry, error) {
 	if err := p.poll(ctx); err != nil {
 		return nil, err
 	}
-	var batch []entry
-	size := p.envelope.gauge(p.opts.MaxPayload)
 	closes := time.Now().Add(p.opts.Window)
-	for {
+	open, cancel := context.WithDeadline(ctx, closes)
+	defer cancel()
+	var batch []entry
+	for size := p.envelope.gauge(p.opts.MaxPayload); ; {
 		for len(p.waiting) > 0 && len(batch) < p.opts.BatchSize {
 			next := p.waiting[0]
 			switch {
@@ -79,13 +80,10 @@ func (p *poller) collect(ctx context.Context) ([]entry, error) {
 			}
 			p.waiting = p.waiting[1:]
 		}
-		if len(batch) == p.opts.BatchSize || !time.Now().Before(closes) || ctx.Err() != nil {
+		if len(batch) == p.opts.BatchSize || open.Err() != nil {
 			return batch, nil
 		}
-		open, cancel := context.WithDeadline(ctx, closes)
-		err := p.poll(open)
-		cancel()
-		if err != nil {
+		if err := p.poll(open); err != nil {
 			return nil, err
 		}
 	}

@@ -60,7 +60,7 @@ func launch(ctx context.Context, name, binary string, o Options, shared io.Write
 	}
 	e.server = &http.Server{Handler: e.routes(), ReadHeaderTimeout: time.Minute}
 	// The process outlives the invocation that starts it.
-	e.cmd = exec.CommandContext(context.WithoutCancel(ctx), binary) //nolint:gosec // the binary to run is this package's argument
+	e.cmd = exec.CommandContext(context.WithoutCancel(ctx), binary)
 	e.cmd.Env = environ(name, binary, listener.Addr().String(), o.Env)
 	e.cmd.Stdout, e.cmd.Stderr = e.out, e.out
 	// A group of its own keeps the terminal's Ctrl-C from it, and lets the kernel wake and hang up on a frozen process whose
