@@ -73,6 +73,7 @@ func state(tp mm2.TopicPartition, item map[string]types.AttributeValue) (waterma
 	}
 	s.Epoch, s.Owner, s.OwnerDeadline, s.Producers = r.number("epoch", 0), r.text("owner"), r.instant("owner_deadline"), r.numbers("producers")
 	s.TopicID, s.Next, s.DownstreamNext = r.text("topic_id"), r.number("next", watermark.None), r.number("downstream_next", watermark.None)
+	s.DownstreamLast = r.number("downstream_last", watermark.None)
 	s.NextDigest, s.AdvancedAt, s.RecordTimestamp = r.binary("next_digest"), r.instant("advanced_at"), r.instant("record_timestamp")
 	if stall := r.nested("stall"); stall.item != nil {
 		s.Stall = &watermark.Stall{

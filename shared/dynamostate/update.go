@@ -95,6 +95,7 @@ func commit(c watermark.Commit) update {
 		u.value("from", number(c.From))
 	}
 	u.assign("next", offset(c.Next)).assign("downstream_next", offset(c.DownstreamNext))
+	u.assign("downstream_last", offset(c.DownstreamLast))
 	u.assign("next_digest", binary(c.NextDigest)).assign("topic_id", text(c.TopicID)).assign("stall", stallValue(c.Stall))
 	u.assign("advanced_at", instant(c.AdvancedAt)).assign("record_timestamp", instant(c.RecordTimestamp))
 	if c.Release {

@@ -103,15 +103,17 @@ func (t *Task) resolve(p *progress, sent Piece, n int) {
 	if sent.Records[0].Offset != p.state.DownstreamNext {
 		t.Metrics.Add(TargetDiscontinuities, 1)
 	}
-	p.advanceTo(next, sent.Records[n-1])
-	p.state.DownstreamNext = sent.Records[n-1].Offset + 1
+	last := sent.Records[n-1]
+	p.advanceTo(next, last, last.Offset)
+	p.state.DownstreamNext = last.Offset + 1
 	t.Metrics.Add(RecordsMirrored, int64(n))
 	t.Metrics.Add(BytesMirrored, int64(bytes))
 }
 
-// advanceTo moves the watermark to next, behind last.
-func (p *progress) advanceTo(next int64, last *kgo.Record) {
+// advanceTo moves the watermark to next, behind the source record last, which stands at downstream on the target.
+func (p *progress) advanceTo(next int64, last *kgo.Record, downstream int64) {
 	p.state.Next, p.state.NextDigest, p.moved = next, digest(last), true
+	p.state.DownstreamLast = downstream
 	p.state.RecordTimestamp = last.Timestamp
 }
 
@@ -127,7 +129,8 @@ func (t *Task) commit(ctx context.Context, p *progress, d Delivery, failure erro
 	}
 	return t.state.Commit(ctx, watermark.Commit{
 		Partition: s.Partition, Epoch: s.Epoch, Owner: s.Owner, From: p.from,
-		TopicID: s.TopicID, Next: s.Next, DownstreamNext: s.DownstreamNext, NextDigest: s.NextDigest,
+		TopicID: s.TopicID, Next: s.Next, DownstreamNext: s.DownstreamNext,
+		DownstreamLast: s.DownstreamLast, NextDigest: s.NextDigest,
 		Stall: stall(s, d, failure, now), AdvancedAt: s.AdvancedAt, RecordTimestamp: s.RecordTimestamp,
 		Release: !p.unknown,
 	})

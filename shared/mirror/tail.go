@@ -62,7 +62,7 @@ func (t *Task) settleTail(ctx context.Context, p *progress, d Delivery) error {
 		t.Metrics.Add(DuplicatesPossible, 1)
 	}
 	if n := found.matched; n > 0 {
-		p.advanceTo(pending.Offsets[n-1]+1, pending.Records[n-1])
+		p.advanceTo(pending.Offsets[n-1]+1, pending.Records[n-1], found.downstream)
 		t.Metrics.Add(RecordsSettled, int64(n))
 	}
 	p.state.DownstreamNext = max(from, ends.HighWatermark)
@@ -146,8 +146,9 @@ type tail struct {
 
 // match is the result of a comparison.
 type match struct {
-	matched int  // how many pending records are on the target, from the first on
-	doubt   bool // a record that cannot be ours, or records that cannot be seen: duplicates are possible
+	matched    int   // how many pending records are on the target, from the first on
+	downstream int64 // offset of the last of them
+	doubt      bool  // a record that cannot be ours, or records that cannot be seen: duplicates are possible
 }
 
 // positions is how many records of ours the tail holds at most.
@@ -168,11 +169,13 @@ func (l tail) compare(pending []*kgo.Record) match {
 	hidden := max(min(l.start, l.end)-l.from, 0)
 	if hidden == 0 {
 		found, whole := l.shifted(pending, 0)
-		return match{matched: found, doubt: !whole}
+		found.doubt = !whole
+		return found
 	}
 	for shift := range hidden + 1 {
 		if found, whole := l.shifted(pending, int(shift)); whole {
-			return match{matched: found, doubt: true}
+			found.doubt = true
+			return found
 		}
 	}
 	return match{doubt: true}
@@ -180,7 +183,7 @@ func (l tail) compare(pending []*kgo.Record) match {
 
 // shifted compares what is visible with the pending records from shift on. It returns how many pending records, from the
 // first on, are proven by the last that matched, and whether everything visible matched.
-func (l tail) shifted(pending []*kgo.Record, shift int) (matched int, whole bool) {
+func (l tail) shifted(pending []*kgo.Record, shift int) (found match, whole bool) {
 	position, expected := shift, max(l.from, l.start)
 	for _, r := range l.visible {
 		position += int(r.Offset - expected) // compacted away
@@ -189,12 +192,12 @@ func (l tail) shifted(pending []*kgo.Record, shift int) (matched int, whole bool
 			continue
 		}
 		if position >= len(pending) || !same(r, pending[position]) {
-			return matched, false
+			return found, false
 		}
 		position++
-		matched = position
+		found = match{matched: position, downstream: r.Offset}
 	}
-	return matched, true
+	return found, true
 }
 
 // same compares everything that mirroring keeps. The timestamp of a LogAppendTime topic is the broker's own.

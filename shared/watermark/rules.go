@@ -96,6 +96,7 @@ type Commit struct {
 	TopicID         string
 	Next            int64
 	DownstreamNext  int64
+	DownstreamLast  int64
 	NextDigest      []byte
 	Stall           *Stall // nil clears it
 	AdvancedAt      time.Time
@@ -116,7 +117,8 @@ func (s State) Commit(c Commit) (State, error) {
 		}
 		return s, ErrOvertaken
 	}
-	s.TopicID, s.Next, s.DownstreamNext, s.NextDigest = c.TopicID, c.Next, c.DownstreamNext, c.NextDigest
+	s.TopicID, s.Next, s.DownstreamNext = c.TopicID, c.Next, c.DownstreamNext
+	s.DownstreamLast, s.NextDigest = c.DownstreamLast, c.NextDigest
 	s.Stall, s.AdvancedAt, s.RecordTimestamp = c.Stall, c.AdvancedAt, c.RecordTimestamp
 	if c.Release {
 		s.Owner, s.OwnerDeadline, s.Producers = "", time.Time{}, nil

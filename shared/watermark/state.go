@@ -28,6 +28,7 @@ type State struct {
 	TopicID         string    // the source topic's id (KIP-516) that the positions belong to; empty where brokers have none
 	Next            int64     // next upstream offset to mirror; None before the first contact
 	DownstreamNext  int64     // next downstream offset expected; None before the first contact
+	DownstreamLast  int64     // downstream offset of the newest mirrored record; None until one was mirrored
 	NextDigest      []byte    // digest of the record at Next-1; nil until one was mirrored
 	Stall           *Stall    // why the watermark does not move; nil when it does
 	AdvancedAt      time.Time // when Next moved last
@@ -45,7 +46,7 @@ type Stall struct {
 
 // New returns the state of a partition that was never claimed.
 func New(tp mm2.TopicPartition) State {
-	return State{Partition: tp, Next: None, DownstreamNext: None}
+	return State{Partition: tp, Next: None, DownstreamNext: None, DownstreamLast: None}
 }
 
 // Begun says whether the positions are set.

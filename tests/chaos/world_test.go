@@ -209,6 +209,8 @@ func (w *world) check() error {
 		switch {
 		case next != p.goal():
 			return fmt.Errorf("partition %d: the target holds %d records, want %d", part, next, p.goal())
+		case s.Next > 0 && p.log[s.DownstreamLast].record.ProducerID != s.Next-1:
+			return fmt.Errorf("partition %d: downstream last %d does not hold record %d", part, s.DownstreamLast, s.Next-1)
 		case s.DownstreamNext < end:
 			return fmt.Errorf("partition %d: downstream next %d, the target's last record ends at %d", part, s.DownstreamNext, end)
 		}

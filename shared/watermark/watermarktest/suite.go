@@ -79,14 +79,14 @@ func roundTrip(t *testing.T, store Store) {
 	want.TopicID, want.Next, want.DownstreamNext = "id-1", 0, 12
 	check("after the beginning")
 	stalled := watermark.Commit{
-		Partition: tp, Epoch: 1, Owner: "a", From: 0, TopicID: "id-1", Next: 1 << 40, DownstreamNext: 1 << 41, NextDigest: []byte{0, 255, 7},
+		Partition: tp, Epoch: 1, Owner: "a", From: 0, TopicID: "id-1", Next: 1 << 40, DownstreamNext: 1 << 41, DownstreamLast: 1<<41 - 2, NextDigest: []byte{0, 255, 7},
 		Stall:      &watermark.Stall{Offset: 1 << 40, Since: instant(5), Reason: "record too large", Attempts: 3, RetryAt: instant(9)},
 		AdvancedAt: instant(6), RecordTimestamp: time.UnixMilli(-1),
 	}
 	if err := store.Commit(ctx, stalled); err != nil {
 		t.Fatalf("commit that keeps the claim: %v", err)
 	}
-	want.Next, want.DownstreamNext, want.NextDigest = 1<<40, 1<<41, []byte{0, 255, 7}
+	want.Next, want.DownstreamNext, want.DownstreamLast, want.NextDigest = 1<<40, 1<<41, 1<<41-2, []byte{0, 255, 7}
 	want.Stall, want.AdvancedAt, want.RecordTimestamp = stalled.Stall, instant(6), time.UnixMilli(-1)
 	check("after a commit that keeps the claim")
 	released := stalled
@@ -200,13 +200,13 @@ func drawBegin(r *rapid.T, s watermark.State) watermark.Begin {
 func drawCommit(r *rapid.T, s watermark.State, now int64) watermark.Commit {
 	c := watermark.Commit{
 		Partition: s.Partition, Epoch: s.Epoch - rapid.Int64Range(0, 1).Draw(r, "stale"), Owner: rapid.SampledFrom([]string{s.Owner, "a", "b"}).Draw(r, "owner"),
-		From: s.Next - rapid.Int64Range(0, 1).Draw(r, "behind"), TopicID: "id", Next: s.Next, DownstreamNext: s.DownstreamNext,
+		From: s.Next - rapid.Int64Range(0, 1).Draw(r, "behind"), TopicID: "id", Next: s.Next, DownstreamNext: s.DownstreamNext, DownstreamLast: s.DownstreamLast,
 		AdvancedAt: instant(now), RecordTimestamp: instant(0), Release: rapid.Bool().Draw(r, "release"),
 	}
 	c.From = max(c.From, watermark.None)
 	if s.Begun() {
 		n := rapid.Int64Range(0, 2).Draw(r, "records")
-		c.Next, c.DownstreamNext, c.NextDigest = s.Next+n, s.DownstreamNext+n, []byte{byte(n)}
+		c.Next, c.DownstreamNext, c.DownstreamLast, c.NextDigest = s.Next+n, s.DownstreamNext+n, s.DownstreamNext+n-1, []byte{byte(n)}
 	}
 	if rapid.Bool().Draw(r, "stalled") {
 		c.Stall = &watermark.Stall{Offset: c.Next, Since: instant(now), Reason: "reason", Attempts: 1}
