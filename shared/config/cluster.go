@@ -47,12 +47,12 @@ const (
 // cluster reads the variables that begin with prefix, "SOURCE_" or "TARGET_".
 func (r *reader) cluster(prefix string) Cluster {
 	c := Cluster{
-		Alias:            r.alias(prefix + "CLUSTER_ALIAS"),
+		Alias:            r.topicPart(prefix+"CLUSTER_ALIAS", r.required(prefix+"CLUSTER_ALIAS", "want the cluster's alias, the prefix of its topics elsewhere")),
 		BootstrapServers: r.servers(prefix + "BOOTSTRAP_SERVERS"),
 		SecurityProtocol: SecurityProtocol(r.oneOf(prefix+"SECURITY_PROTOCOL", string(Plaintext), string(SSL), string(SASLPlaintext), string(SASLSSL))),
 		SASLMechanism:    SASLMechanism(r.oneOf(prefix+"SASL_MECHANISM", "", string(MSKIAM), string(SCRAMSHA256), string(SCRAMSHA512), string(Plain))),
-		SecretARN:        r.text(prefix+"SECRET_ARN", ""),
-		CASecretARN:      r.text(prefix+"CA_SECRET_ARN", ""),
+		SecretARN:        r.secret(prefix + "SECRET_ARN"),
+		CASecretARN:      r.secret(prefix + "CA_SECRET_ARN"),
 	}
 	r.agree(prefix, c)
 	return c
@@ -61,9 +61,12 @@ func (r *reader) cluster(prefix string) Cluster {
 // agree wants protocol, mechanism and secrets to fit each other.
 func (r *reader) agree(prefix string, c Cluster) {
 	mechanism, secret, ca := prefix+"SASL_MECHANISM", prefix+"SECRET_ARN", prefix+"CA_SECRET_ARN"
+	if r.faulted(prefix+"SECURITY_PROTOCOL") || r.faulted(mechanism) {
+		return // what was meant is not known
+	}
 	protocol := prefix + "SECURITY_PROTOCOL=" + string(c.SecurityProtocol)
 	switch {
-	case c.SecurityProtocol.SASL() && c.SASLMechanism == "" && r.getenv(mechanism) == "":
+	case c.SecurityProtocol.SASL() && c.SASLMechanism == "":
 		r.fault(mechanism, "", protocol+" needs a mechanism")
 	case !c.SecurityProtocol.SASL() && c.SASLMechanism != "":
 		r.fault(mechanism, string(c.SASLMechanism), protocol+" has no SASL: set SASL_SSL, or no mechanism")
@@ -72,7 +75,7 @@ func (r *reader) agree(prefix string, c Cluster) {
 	}
 	byPassword := c.SASLMechanism != "" && c.SASLMechanism != MSKIAM
 	switch {
-	case byPassword && c.SecretARN == "" && r.getenv(secret) == "":
+	case byPassword && c.SecretARN == "" && !r.faulted(secret):
 		r.fault(secret, "", string(c.SASLMechanism)+" needs a secret with username and password")
 	case c.SecretARN != "" && !byPassword && c.SecurityProtocol != SSL:
 		r.fault(secret, c.SecretARN, "nothing uses it: set a mechanism with a password, or "+prefix+"SECURITY_PROTOCOL=SSL for a client certificate")
@@ -82,16 +85,14 @@ func (r *reader) agree(prefix string, c Cluster) {
 	}
 }
 
-// alias returns a cluster alias, which becomes part of topic names.
-func (r *reader) alias(variable string) string {
-	alias := r.required(variable, "want the cluster's alias, the prefix of its topics elsewhere")
-	legal := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
+// secret returns the ARN of a secret. Whatever else stands there may be the secret itself, so it is not repeated.
+func (r *reader) secret(variable string) string {
+	value := r.text(variable, "")
+	if value != "" && !(strings.HasPrefix(value, "arn:") && strings.Contains(value, ":secretsmanager:")) {
+		r.fault(variable, "(not shown)", "want the ARN of a secret in Secrets Manager, arn:...:secretsmanager:...")
+		return ""
 	}
-	if strings.ContainsFunc(alias, func(c rune) bool { return !legal(c) }) {
-		r.fault(variable, alias, "want letters, digits, dot, underscore and dash only: it becomes part of topic names")
-	}
-	return alias
+	return value
 }
 
 func (r *reader) servers(variable string) []string {

@@ -5,7 +5,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,14 +15,17 @@ import (
 
 // Flow is what every function of a flow shares.
 type Flow struct {
-	Source, Target    Cluster
-	Names             mm2.Names
-	Policy            mm2.Policy
-	Topics, Groups    selector.Selector
-	ReplicationFactor int16 // of remote topics; -1 is the broker's default
-	StateTable        string
-	StallAfter        time.Duration
-	MetricsNamespace  string
+	Source, Target Cluster
+	Names          mm2.Names
+	Policy         mm2.Policy
+	Topics, Groups selector.Selector
+
+	// Replication factors of remote topics and of the three internal ones; -1 is the broker's default.
+	ReplicationFactor, OffsetSyncsReplicationFactor, CheckpointsReplicationFactor, HeartbeatsReplicationFactor int16
+
+	StateTable       string        // in DynamoDB
+	StallAfter       time.Duration // how long a partition may stand still before it counts as stalled
+	MetricsNamespace string        // in CloudWatch
 }
 
 // String names the flow: "us->eu".
@@ -44,12 +46,17 @@ func (f Flow) Remote(topic string) (string, error) {
 func (r *reader) flow() Flow {
 	f := Flow{
 		Source: r.cluster("SOURCE_"), Target: r.cluster("TARGET_"),
-		Topics:            r.selector("TOPICS", selector.DefaultTopics, selector.DefaultTopicsExclude),
-		Groups:            r.selector("GROUPS", selector.DefaultGroups, selector.DefaultGroupsExclude),
-		ReplicationFactor: r.factor("REPLICATION_FACTOR", -1),
-		StateTable:        r.required("STATE_TABLE", "want the name of the DynamoDB table"),
-		StallAfter:        r.seconds("STALL_SECONDS", 120, 1, 86400),
-		MetricsNamespace:  r.text("METRICS_NAMESPACE", "Tidemark"),
+		Topics: r.selector("TOPICS", selector.DefaultTopics, selector.DefaultTopicsExclude),
+		Groups: r.selector("GROUPS", selector.DefaultGroups, selector.DefaultGroupsExclude),
+
+		ReplicationFactor:            r.factor("REPLICATION_FACTOR", -1),
+		OffsetSyncsReplicationFactor: r.factor("OFFSET_SYNCS_TOPIC_REPLICATION_FACTOR", 3),
+		CheckpointsReplicationFactor: r.factor("CHECKPOINTS_TOPIC_REPLICATION_FACTOR", 3),
+		HeartbeatsReplicationFactor:  r.factor("HEARTBEATS_TOPIC_REPLICATION_FACTOR", 3),
+
+		StateTable:       r.required("STATE_TABLE", "want the name of the DynamoDB table"),
+		StallAfter:       r.seconds("STALL_SECONDS", 120, 1, 86400),
+		MetricsNamespace: r.namespace("METRICS_NAMESPACE", "Tidemark"),
 	}
 	if f.Source.Alias != "" && f.Source.Alias == f.Target.Alias {
 		r.fault("TARGET_CLUSTER_ALIAS", f.Target.Alias, "want another alias than the source's")
@@ -60,10 +67,7 @@ func (r *reader) flow() Flow {
 
 // names reads what the topics of the flow are called.
 func (r *reader) names(f *Flow) {
-	separator := r.text("REPLICATION_POLICY_SEPARATOR", ".")
-	if strings.ContainsFunc(separator, func(c rune) bool { return !strings.ContainsRune("._-", c) }) {
-		r.fault("REPLICATION_POLICY_SEPARATOR", separator, "want dots, underscores and dashes only: it becomes part of topic names")
-	}
+	separator := r.topicPart("REPLICATION_POLICY_SEPARATOR", r.text("REPLICATION_POLICY_SEPARATOR", "."))
 	internal := r.boolean("REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED", true)
 	location := mm2.OnTarget
 	if r.oneOf("OFFSET_SYNCS_TOPIC_LOCATION", "target", "source") == "source" {
@@ -100,10 +104,18 @@ func (r *reader) selector(variable, include, exclude string) selector.Selector {
 func (r *reader) patterns(variable, standard string) selector.List {
 	value := r.text(variable, standard)
 	list, err := selector.ParseList(value)
-	if fault := (*selector.PatternError)(nil); errors.As(err, &fault) {
+	if err != nil { // one line for each bad expression
 		r.fault(variable, value, strings.ReplaceAll(err.Error(), "\n", "; "))
-	} else if err != nil {
-		r.fault(variable, value, err.Error())
 	}
 	return list
+}
+
+// namespace reads a CloudWatch namespace; under an illegal one no metric would ever appear, nor any error.
+func (r *reader) namespace(variable, standard string) string {
+	value := r.text(variable, standard)
+	illegal := func(c rune) bool { return !isAlphanumeric(c) && !strings.ContainsRune(".-_/#: ", c) }
+	if len(value) > 255 || strings.ContainsFunc(value, illegal) || strings.HasPrefix(value, ":") || strings.HasPrefix(value, "AWS/") {
+		r.fault(variable, value, "want at most 255 letters, digits, blanks and .-_/#: that begin neither with a colon nor with AWS/")
+	}
+	return value
 }

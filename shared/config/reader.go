@@ -14,7 +14,7 @@ type Getenv func(name string) string
 // Fault is one variable that cannot be used.
 type Fault struct {
 	Variable string
-	Value    string // empty for a variable that is not set; never a secret, for none is held in a variable
+	Value    string // as it was given, or what to print in its place; empty for a variable that is not set
 	Want     string // what to set instead
 }
 
@@ -32,7 +32,7 @@ type Error struct{ Faults []Fault }
 // Error implements error: one line a fault.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "read configuration: %d variables cannot be used", len(e.Faults))
+	b.WriteString("read configuration:")
 	for _, f := range e.Faults {
 		b.WriteString("\n  " + f.Error())
 	}
@@ -47,6 +47,11 @@ type reader struct {
 
 func (r *reader) fault(variable, value, want string) {
 	r.faults = append(r.faults, Fault{variable, value, want})
+}
+
+// faulted says whether variable has a fault, so that none is reported that only follows from it.
+func (r *reader) faulted(variable string) bool {
+	return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Variable == variable })
 }
 
 func (r *reader) err() error {
@@ -71,7 +76,7 @@ func (r *reader) text(variable, standard string) string {
 
 func (r *reader) required(variable, want string) string {
 	value := r.text(variable, "")
-	if value == "" && r.getenv(variable) == "" {
+	if value == "" && !r.faulted(variable) {
 		r.fault(variable, "", want)
 	}
 	return value
@@ -106,13 +111,29 @@ func (r *reader) seconds(variable string, standard, least, most int64) time.Dura
 	return time.Duration(r.number(variable, standard, least, most)) * time.Second
 }
 
-// list returns the parts of a comma list, without blanks.
+// list returns the parts of a comma list, without blanks; there must be one.
 func (r *reader) list(variable, want string) []string {
+	value := r.required(variable, want)
 	var parts []string
-	for part := range strings.SplitSeq(r.required(variable, want), ",") {
+	for part := range strings.SplitSeq(value, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			parts = append(parts, part)
 		}
 	}
+	if len(parts) == 0 && value != "" {
+		r.fault(variable, value, want)
+	}
 	return parts
+}
+
+// topicPart returns what becomes part of topic names.
+func (r *reader) topicPart(variable, value string) string {
+	if strings.ContainsFunc(value, func(c rune) bool { return !isAlphanumeric(c) && !strings.ContainsRune("._-", c) }) {
+		r.fault(variable, value, "want letters, digits, dot, underscore and dash only: it becomes part of topic names")
+	}
+	return value
+}
+
+func isAlphanumeric(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
