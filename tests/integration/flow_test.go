@@ -3,20 +3,19 @@
 package integration
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"tidemark/infra/local/dynamo"
+	"tidemark/infra/local/bed"
+	"tidemark/infra/local/compare"
 	"tidemark/infra/local/mapping"
 	"tidemark/infra/local/runtimeapi"
 	"tidemark/shared/dynamostate"
@@ -25,9 +24,11 @@ import (
 
 // settings are what a test may want of a flow. The zero value is a function, its trigger and an embedded state table.
 type settings struct {
-	dynamoDB string   // the state table's URL; empty: an embedded one
-	env      []string // of the function; wins
+	dynamoDB string        // the state table's URL; empty: an embedded one
+	env      []string      // of the function; wins
+	timeout  time.Duration // of the function; 0: a minute
 	trigger  mapping.Options
+	idle     bool // the trigger does not run: the test invokes the function
 }
 
 // flow mirrors a topic from the source to the target: trigger, built function and state table.
@@ -36,43 +37,42 @@ type flow struct {
 	function      *runtimeapi.Function
 	trigger       *mapping.Mapping
 	store         *dynamostate.Store
-	printed       string // the file with what the function printed
+	printed       string        // the file with what the function printed
+	began         chan struct{} // says that an invocation began, to whoever waits for one
 
-	mu       sync.Mutex
-	failures []error // of invocations, in order
+	mu     sync.Mutex
+	failed []error // how invocations failed, in order
 }
 
 // newFlow starts to mirror a topic; it ends with the test.
 func newFlow(t *testing.T, topic string, s settings) *flow {
 	t.Helper()
-	if s.dynamoDB == "" {
-		emulator := dynamo.Start()
-		t.Cleanup(emulator.Close)
-		s.dynamoDB = emulator.URL
-	}
-	f := &flow{topic: topic, remote: "source." + topic, printed: filepath.Join(t.TempDir(), "function.log")}
-	api := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: &s.dynamoDB, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	}, dynamostate.Options)
+	f := &flow{topic: topic, remote: "source." + topic, printed: filepath.Join(t.TempDir(), "function.log"), began: make(chan struct{}, 1)}
 	table := "state-" + topic
-	createTable(t, api, table)
-	f.store = dynamostate.New(api, table)
-
+	ground, err := bed.Start(t.Context(), bed.Options{Source: []string{source.addr}, Target: []string{target.addr}, DynamoDB: s.dynamoDB, Table: table})
+	t.Cleanup(ground.Close)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.store = ground.State
 	output, err := os.Create(f.printed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { output.Close() })
 	f.function = runtimeapi.New(os.Getenv("TIDEMARK_MIRROR"), runtimeapi.Options{
-		Name: "mirror", Concurrency: max(s.trigger.Pollers, 1), Output: output,
+		Name: "mirror", Concurrency: max(s.trigger.Pollers, 1), Output: output, Timeout: s.timeout,
 		Env: append([]string{
 			"SOURCE_CLUSTER_ALIAS=source", "TARGET_CLUSTER_ALIAS=target", "STATE_TABLE=" + table,
 			"SOURCE_BOOTSTRAP_SERVERS=" + source.addr, "TARGET_BOOTSTRAP_SERVERS=" + target.addr,
-			"AWS_ENDPOINT_URL_DYNAMODB=" + s.dynamoDB,
+			"AWS_ENDPOINT_URL_DYNAMODB=" + ground.DynamoDB,
 		}, s.env...),
 	})
 	t.Cleanup(f.function.Close)
 	f.trigger = mapping.New([]string{source.addr}, topic, f.invoke, s.trigger)
+	if s.idle {
+		return f
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
 	go func() {
@@ -88,44 +88,52 @@ func newFlow(t *testing.T, topic string, s settings) *flow {
 	return f
 }
 
-func createTable(t *testing.T, api *dynamodb.Client, name string) {
-	t.Helper()
-	_, err := api.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		KeySchema:            []types.KeySchemaElement{{AttributeName: awssdk.String("partition"), KeyType: types.KeyTypeHash}},
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: awssdk.String("partition"), AttributeType: types.ScalarAttributeTypeS}},
-	})
-	if err != nil {
-		t.Fatalf("create table %s: %v", name, err)
-	}
-}
-
 // invoke is what the trigger calls; it keeps how invocations failed.
 func (f *flow) invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	select {
+	case f.began <- struct{}{}:
+	default:
+	}
 	answer, err := f.function.Invoke(ctx, payload)
 	if err != nil && ctx.Err() == nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.failures = append(f.failures, err)
+		f.failed = append(f.failed, err)
 	}
 	return answer, err
 }
 
-// failed waits for a failed invocation that pick accepts, and returns its error.
-func (f *flow) failed(t *testing.T, limit time.Duration, pick func(error) bool) error {
+// failures is how many invocations failed so far.
+func (f *flow) failures() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.failed)
+}
+
+// failure waits until more than n invocations have failed, and returns how the one after the first n did.
+func (f *flow) failure(t *testing.T, n int, limit time.Duration) error {
 	t.Helper()
-	for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
-		f.mu.Lock()
-		failures := f.failures
-		f.mu.Unlock()
-		for _, err := range failures {
-			if pick(err) {
-				return err
-			}
-		}
+	for deadline := time.Now().Add(limit); f.failures() <= n; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("no such failure within %v, but %d: %v", limit, len(failures), errors.Join(failures...))
+			t.Fatalf("no failure within %v", limit)
 		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed[n]
+}
+
+// untouched checks that a partition's watermark and the target's end are both at an offset, as they are where nothing was
+// ever doubled.
+func (f *flow) untouched(t *testing.T, p int32, offset int64) {
+	t.Helper()
+	upstream, downstream := f.partition(p)
+	state, err := f.store.Get(t.Context(), upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := target.end(t, downstream); state.Next != offset || state.DownstreamNext != offset || end != offset {
+		t.Errorf("%s: next %d, downstream_next %d, the target ends at %d, want %d", upstream, state.Next, state.DownstreamNext, end, offset)
 	}
 }
 
@@ -149,24 +157,33 @@ func (f *flow) caughtUp(t *testing.T, partitions int32, limit time.Duration) {
 				break
 			}
 			if time.Now().After(deadline) {
-				f.mu.Lock()
-				defer f.mu.Unlock()
-				t.Fatalf("%s is not caught up within %v: next %d, end %d, owner %q, stall %+v\ntrigger %+v\nfailures %v\nfunction: %s",
-					upstream, limit, state.Next, end, state.Owner, state.Stall, f.trigger.Stats(), errors.Join(f.failures...), f.tail())
+				t.Fatalf("%s is not caught up within %v: next %d, end %d, owner %q, stall %+v\ntrigger: %+v\n%s",
+					upstream, limit, state.Next, end, state.Owner, state.Stall, f.trigger.Stats(), f.report())
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
 	}
 }
 
-// same compares both logs of every partition and returns the number of records.
-func (f *flow) same(t *testing.T, partitions int32) (records int) {
+// same compares both logs and wants the target's to be the source's, record by record, and to have so many.
+func (f *flow) same(t *testing.T, records int) {
 	t.Helper()
-	for p := range partitions {
-		upstream, downstream := f.partition(p)
-		records += compare(t, upstream, downstream)
+	report, err := compare.Topics(t.Context(), compare.NewHasher(),
+		compare.Side{Brokers: []string{source.addr}, Topic: f.topic}, compare.Side{Brokers: []string{target.addr}, Topic: f.remote})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return records
+	got := 0
+	for p, found := range report {
+		got += found.Target
+		if !found.Equal() {
+			t.Errorf("%s-%d has %d records, %s-%d has %d: %d lost, %d duplicated, %d reordered, %d foreign: %s", f.topic, p, found.Source,
+				f.remote, p, found.Target, len(found.Lost), len(found.Duplicated), len(found.Reordered), len(found.Foreign), found.First)
+		}
+	}
+	if got != records {
+		t.Errorf("%s has %d records, want %d", f.remote, got, records)
+	}
 }
 
 // partition names a partition on both sides.
@@ -174,7 +191,31 @@ func (f *flow) partition(p int32) (upstream, downstream mm2.TopicPartition) {
 	return mm2.TopicPartition{Topic: f.topic, Partition: p}, mm2.TopicPartition{Topic: f.remote, Partition: p}
 }
 
-// tail is the end of what the function printed.
-func (f *flow) tail() string {
-	return (&process{logPath: f.printed}).tail()
+// report says how the invocations failed last, and ends with what the function printed.
+func (f *flow) report() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	const most = 3
+	last := f.failed[max(0, len(f.failed)-most):]
+	printed := process{logPath: f.printed}
+	return fmt.Sprintf("%d failures, the last ones: %v\nfunction: %s", len(f.failed), errors.Join(last...), printed.tail())
+}
+
+// metric is the sum of a count that the function has printed (embedded metric format).
+func (f *flow) metric(t *testing.T, name string) (sum int64) {
+	t.Helper()
+	text, err := os.ReadFile(f.printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var counts map[string]any
+		if json.Unmarshal(line, &counts) != nil || counts["_aws"] == nil {
+			continue
+		}
+		if n, ok := counts[name].(float64); ok {
+			sum += int64(n)
+		}
+	}
+	return sum
 }

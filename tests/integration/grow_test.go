@@ -30,10 +30,8 @@ func TestGrow(t *testing.T) {
 	if got := target.partitions(t, f.remote); got != after {
 		t.Errorf("remote topic has %d partitions, want %d", got, after)
 	}
-	if got, want := f.same(t, after), records*(before+after); got != want {
-		t.Errorf("compared %d records, want %d", got, want)
-	}
-	if len(f.failures) > 0 {
-		t.Errorf("%d invocations failed: %v", len(f.failures), f.failures)
+	f.same(t, records*(before+after))
+	if len(f.failed) > 0 {
+		t.Errorf("%d invocations failed: %v", len(f.failed), f.failed)
 	}
 }

@@ -3,13 +3,15 @@
 package integration
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"tidemark/infra/local/mapping"
+	"tidemark/shared/mirror"
+	"tidemark/shared/mm2"
 )
 
 // TestKill kills the function's process at random moments, under a trigger that repeats and overlaps what it delivers. A
@@ -19,7 +21,7 @@ func TestKill(t *testing.T) {
 	topic := source.topic(t, partitions)
 	random := rand.New(rand.NewPCG(*seed, 1))
 	f := newFlow(t, topic, settings{trigger: mapping.Options{
-		BatchSize: 700, Pollers: 4, Faults: mapping.Faults{Redeliver: 3, Overlap: 2, Twice: 4},
+		BatchSize: 1500, Pollers: 4, Faults: mapping.Faults{Redeliver: 3, Overlap: 2, Twice: 4},
 	}})
 	o := newOdd()
 	for volley := range volleys {
@@ -30,23 +32,82 @@ func TestKill(t *testing.T) {
 		}()
 		var moments []string
 		for range kills {
-			time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
-			killed, ok := f.function.Kill()
-			for ; !ok; killed, ok = f.function.Kill() {
-				time.Sleep(time.Millisecond)
+			if ran, ok := f.kill(random); ok {
+				moments = append(moments, ran.Round(time.Millisecond).String())
 			}
-			moments = append(moments, killed.Ran.Round(time.Millisecond).String())
 		}
 		<-written
 		f.caughtUp(t, partitions, time.Minute)
 		t.Logf("volley %d: processes killed %s into an invocation", volley, strings.Join(moments, ", "))
 	}
-	if got, want := f.same(t, partitions), partitions*volleys*records; got != want {
-		t.Errorf("compared %d records, want %d", got, want)
-	}
+	f.same(t, partitions*volleys*records)
 	stats := f.trigger.Stats()
-	t.Log(fmt.Sprintf("trigger %+v", stats))
+	t.Logf("trigger %+v; %d takeovers, %d records found on the target", stats, f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled))
+	for _, name := range []string{mirror.DuplicatesPossible, mirror.TargetDiscontinuities} {
+		if n := f.metric(t, name); n != 0 {
+			t.Errorf("%s = %d, want 0", name, n)
+		}
+	}
 	if stats.Failures < kills || stats.Repeated == 0 {
 		t.Errorf("%d invocations failed, %d records were repeated: want at least %d and some", stats.Failures, stats.Repeated, kills)
+	}
+}
+
+// kill kills the process of an invocation at a random moment of it, and says how long it ran. It reports false when no
+// invocation begins any more: all is mirrored.
+func (f *flow) kill(random *rand.Rand) (ran time.Duration, ok bool) {
+	const idle = time.Second
+	for {
+		select {
+		case <-f.began:
+		case <-time.After(idle):
+			return 0, false
+		}
+		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
+		if killed, ok := f.function.Kill(); ok {
+			return killed.Ran, true
+		}
+	}
+}
+
+// TestKilledWhileTheBrokerHangs has a dead function's records land after its death: the broker hangs while they are
+// produced and reads them from its socket later. The invocation that takes over has to find all of them.
+func TestKilledWhileTheBrokerHangs(t *testing.T) {
+	const records = 100
+	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
+	client := source.client(t)
+	f := newFlow(t, tp.Topic, settings{})
+	write(t, client, numbered(tp, records)...)
+	f.caughtUp(t, 1, time.Minute)
+	sent := f.metric(t, mirror.RecordsMirrored)
+
+	target.signal(t, syscall.SIGSTOP)
+	write(t, client, numbered(tp, records)...)
+	time.Sleep(time.Second) // long enough for a warm function to send
+	if _, ok := f.function.Kill(); !ok {
+		t.Error("no invocation waits for the target")
+	}
+	target.signal(t, syscall.SIGCONT)
+	_, downstream := f.partition(0)
+	for deadline := time.Now().Add(10 * time.Second); target.end(t, downstream) < 2*records; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the target ends at %d, want %d: a dead function's records", target.end(t, downstream), 2*records)
+		}
+	}
+	f.caughtUp(t, 1, time.Minute)
+	f.same(t, 2*records)
+	if got := f.metric(t, mirror.RecordsSettled); got != records {
+		t.Errorf("%s = %d, want %d", mirror.RecordsSettled, got, records)
+	}
+	if got := f.metric(t, mirror.RecordsMirrored) - sent; got != 0 {
+		t.Errorf("%s = %d since the first records, want 0", mirror.RecordsMirrored, got)
+	}
+}
+
+// signal stops or continues the broker's process.
+func (b *broker) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := b.cmd.Process.Signal(signal); err != nil {
+		t.Fatalf("signal %s: %v", b.name, err)
 	}
 }

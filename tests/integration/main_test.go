@@ -80,6 +80,6 @@ func stopAll() {
 		}
 	}
 	if aws != nil {
-		aws.kill()
+		aws.stop()
 	}
 }

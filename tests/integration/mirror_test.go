@@ -18,12 +18,10 @@ func TestMirror(t *testing.T) {
 	f := newFlow(t, topic, settings{trigger: mapping.Options{BatchSize: 10_000, Pollers: 2}})
 	f.caughtUp(t, partitions, 2*time.Minute)
 	took := time.Since(began)
-	if got := f.same(t, partitions); got != records {
-		t.Errorf("compared %d records, want %d", got, records)
-	}
+	f.same(t, records)
 	stats := f.trigger.Stats()
 	t.Logf("%d records in %v, %.0f records/s, trigger %+v", records, took.Round(time.Millisecond), records/took.Seconds(), stats)
 	if stats.Failures != 0 {
-		t.Errorf("%d invocations failed: %v", stats.Failures, f.failures)
+		t.Errorf("%d invocations failed: %v", stats.Failures, f.failed)
 	}
 }

@@ -6,16 +6,39 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 )
 
-// moto is the second emulator: DynamoDB and Secrets Manager.
+// moto is the second emulator: DynamoDB and Secrets Manager. Behind url, requests are served one at a time: moto serves them
+// on threads, and two conditional updates that meet can both see the old item.
 type moto struct {
 	*process
+	*httptest.Server
 	url string
+}
+
+// stop stops both.
+func (m *moto) stop() {
+	m.Close()
+	m.kill()
+}
+
+// oneAtATime is a way to a server that takes one request after the other.
+func oneAtATime(server *url.URL) http.Handler {
+	var mu sync.Mutex
+	proxy := httputil.NewSingleHostReverseProxy(server)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 func startMoto(ctx context.Context, dir string, port int) (*moto, error) {
@@ -28,16 +51,18 @@ func startMoto(ctx context.Context, dir string, port int) (*moto, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &moto{process: p, url: "http://127.0.0.1:" + strconv.Itoa(port)}
+	server := &url.URL{Scheme: "http", Host: "127.0.0.1:" + strconv.Itoa(port)}
 	const limit = time.Minute
 	if err := p.await(ctx, limit, func() error {
-		answer, err := http.Get(m.url + "/moto-api/")
+		answer, err := http.Get(server.String() + "/moto-api/")
 		if err != nil {
 			return err
 		}
 		return answer.Body.Close()
 	}); err != nil {
+		p.kill()
 		return nil, fmt.Errorf("start moto: %w", err)
 	}
-	return m, nil
+	proxy := httptest.NewServer(oneAtATime(server))
+	return &moto{process: p, Server: proxy, url: proxy.URL}, nil
 }

@@ -45,5 +45,6 @@ install "moto-$MOTO" moto
 # What the brokers write goes with the run, however it ends.
 TMPDIR=$(mktemp -d)
 trap 'rm -rf "$TMPDIR"' EXIT
-export TMPDIR TIDEMARK_KAFKA=$TOOLS/kafka-$KAFKA TIDEMARK_MOTO=$TOOLS/moto-$MOTO TIDEMARK_MIRROR=$PWD/../../bin/mirror
-go test -tags integration -count=1 -v -timeout 12m -run "${RUN:-.}" ./...
+export TMPDIR TIDEMARK_KAFKA=$TOOLS/kafka-$KAFKA TIDEMARK_MOTO=$TOOLS/moto-$MOTO TIDEMARK_MIRROR=$TMPDIR/mirror
+CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_MIRROR" ../../functions/mirror
+go test -tags integration -count=1 -v -timeout 12m -parallel 6 -run "${RUN:-.}" ./...

@@ -34,7 +34,11 @@ func (b *broker) admin(t *testing.T) *kadm.Client {
 // topic makes a topic that is named after the test. configs are "name=value".
 func (b *broker) topic(t *testing.T, partitions int32, configs ...string) string {
 	t.Helper()
-	name := strings.ReplaceAll(t.Name(), "/", ".")
+	return b.topicNamed(t, t.Name(), partitions, configs...)
+}
+
+func (b *broker) topicNamed(t *testing.T, name string, partitions int32, configs ...string) string {
+	t.Helper()
 	values := make(map[string]*string)
 	for _, c := range configs {
 		key, value, _ := strings.Cut(c, "=")

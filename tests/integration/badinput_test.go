@@ -1,0 +1,150 @@
+//go:build integration
+
+package integration
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/infra/local/mapping"
+	"tidemark/shared/mm2"
+)
+
+// event is what a trigger delivers of one partition.
+func event(t *testing.T, tp mm2.TopicPartition, records ...*kgo.Record) []byte {
+	t.Helper()
+	list := make([]map[string]any, len(records))
+	for i, r := range records {
+		list[i] = map[string]any{
+			"topic": tp.Topic, "partition": tp.Partition, "offset": r.Offset, "timestamp": r.Timestamp.UnixMilli(), "timestampType": "CREATE_TIME",
+			"value": base64.StdEncoding.EncodeToString(r.Value), "headers": []any{},
+		}
+	}
+	payload, err := json.Marshal(map[string]any{"eventSource": "aws:kafka", "records": map[string]any{tp.String(): list}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+// wantText checks that an error says all there is to know about a failure, and none of a record's content.
+func wantText(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no failure, want one that says %q", parts)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("failure does not say %q: %v", part, err)
+		}
+	}
+	if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), base64.StdEncoding.EncodeToString([]byte(secret))) {
+		t.Errorf("failure tells a record's value: %v", err)
+	}
+}
+
+// secret is a value that may appear nowhere.
+const secret = "wherefore-art-thou"
+
+func secrets(tp mm2.TopicPartition, n int) []*kgo.Record {
+	records := numbered(tp, n)
+	for _, r := range records {
+		r.Value = append([]byte(secret), r.Value...)
+	}
+	return records
+}
+
+func TestSourceTopicGone(t *testing.T) {
+	t.Parallel()
+	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
+	records := secrets(tp, 20)
+	write(t, source.client(t), records...)
+	f := newFlow(t, tp.Topic, settings{idle: true})
+	deliver := func(records ...*kgo.Record) error {
+		_, err := f.function.Invoke(t.Context(), event(t, tp, records...))
+		return err
+	}
+	if err := deliver(records[:10]...); err != nil {
+		t.Fatal(err)
+	}
+	none := mm2.TopicPartition{Topic: tp.Topic + ".none"}
+	_, err := f.function.Invoke(t.Context(), event(t, none, records[:1]...))
+	wantText(t, err, none.String(), "no such topic")
+
+	if _, err := source.admin(t).DeleteTopic(t.Context(), tp.Topic); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, deliver(records[10:]...), tp.String(), "no such topic")
+	f.untouched(t, 0, 10)
+
+	source.topic(t, 1)
+	again := secrets(tp, 15)
+	write(t, source.client(t), again...)
+	wantText(t, deliver(again[10:]...), tp.String(), "10", "deleted and made again")
+	f.untouched(t, 0, 10)
+}
+
+func TestTargetUnreachable(t *testing.T) {
+	const partitions = 2
+	topic := source.topic(t, partitions)
+	client := source.client(t)
+	f := newFlow(t, topic, settings{timeout: 6 * time.Second, trigger: mapping.Options{BatchSize: 300, Pollers: 2}})
+	add := func() {
+		t.Helper()
+		for p := range int32(partitions) {
+			write(t, client, secrets(mm2.TopicPartition{Topic: topic, Partition: p}, 1000)...)
+		}
+	}
+	outage := func(when string) {
+		t.Helper()
+		target.stop()
+		began := f.failures()
+		add()
+		err := f.failure(t, began, time.Minute)
+		t.Logf("%s: %v", when, err)
+		wantText(t, err, topic+"-", "target")
+		if err := target.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.caughtUp(t, partitions, 2*time.Minute)
+	}
+	outage("at the first contact")
+	outage("of a warm function")
+	f.same(t, 2*1000*partitions)
+}
+
+func TestRecordTooLarge(t *testing.T) {
+	t.Parallel()
+	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
+	remote := target.topicNamed(t, "source."+tp.Topic, 1, "max.message.bytes=5000")
+	records := secrets(tp, 100)
+	const large = 57
+	records[large].Value = append([]byte(secret), noise(20_000)...)
+	write(t, source.client(t), records...)
+	f := newFlow(t, tp.Topic, settings{})
+	err := f.failure(t, 0, time.Minute)
+	wantText(t, err, tp.String(), fmt.Sprint(large), "max.message.bytes is 5000", "raise")
+	f.untouched(t, 0, large)
+	target.configure(t, remote, "max.message.bytes", "1000000")
+	began := time.Now()
+	f.caughtUp(t, 1, time.Minute)
+	t.Logf("healed %v after the limit was raised", time.Since(began).Round(time.Millisecond))
+	f.same(t, len(records))
+}
+
+func TestStateTableMissing(t *testing.T) {
+	t.Parallel()
+	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
+	records := secrets(tp, 5)
+	write(t, source.client(t), records...)
+	f := newFlow(t, tp.Topic, settings{idle: true, env: []string{"STATE_TABLE=none"}})
+	_, err := f.function.Invoke(t.Context(), event(t, tp, records...))
+	wantText(t, err, tp.String(), "table none")
+}
