@@ -251,7 +251,7 @@ func TestRemote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for topic, want := range map[string]string{"orders": "us.orders", "ap.orders": "us.ap.orders", "eu.orders": "", "ap.eu.orders": "", "__consumer_offsets": ""} {
+	for topic, want := range map[string]string{"orders": "us.orders", "ap.orders": "us.ap.orders", "eu.orders": "", "ap.eu.orders": "", "__consumer_offsets": "", "orders.replica": "", "ap.heartbeats": "us.ap.heartbeats"} {
 		if got, err := m.Remote(topic); got != want || (err == nil) != (want != "") {
 			t.Errorf("Remote(%q) = %q, %v, want %q", topic, got, err, want)
 		}

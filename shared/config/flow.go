@@ -31,10 +31,12 @@ type Flow struct {
 // String names the flow: "us->eu".
 func (f Flow) String() string { return f.Source.Alias + "->" + f.Target.Alias }
 
-// Remote returns the remote topic of a source topic. Internal topics, and those that came from the target, have none:
-// the error says so.
+// Remote returns the remote topic of a source topic. Topics that the flow does not mirror have none, and the error says
+// why: to mirror what nobody watches for stalls would be to lose it silently.
 func (f Flow) Remote(topic string) (string, error) {
 	switch {
+	case !f.Topics.Match(topic) && !mm2.IsHeartbeats(f.Policy, topic):
+		return "", fmt.Errorf("topic %s is not selected by TOPICS and TOPICS_EXCLUDE: select it, or remove its trigger", topic)
 	case f.Policy.IsInternal(topic):
 		return "", fmt.Errorf("topic %s is internal to Kafka or MirrorMaker and is never mirrored: remove its trigger", topic)
 	case mm2.IsCycle(f.Policy, topic, f.Target.Alias):

@@ -57,6 +57,7 @@ func (t *Task) deliver(ctx context.Context, p *progress, piece Piece) error {
 // register adds one slot a record: a slot per batch could not express that a part of it is durable.
 func register(slots *tracker.Tracker, offsets []int64) error {
 	first, now := slots.Sequence(), time.Now()
+	slots.Grow(len(offsets))
 	for i, offset := range offsets {
 		if err := slots.Register(first+uint64(i), offset, offset, now); err != nil {
 			return fmt.Errorf("register %d: %w", offset, err)
