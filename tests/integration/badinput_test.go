@@ -5,6 +5,7 @@ package integration
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/infra/local/mapping"
+	"tidemark/infra/local/runtimeapi"
 	"tidemark/shared/mm2"
 )
 
@@ -102,21 +104,21 @@ func TestTargetUnreachable(t *testing.T) {
 			write(t, client, secrets(mm2.TopicPartition{Topic: topic, Partition: p}, 1000)...)
 		}
 	}
-	outage := func(when string) {
+	outage := func(when string, says ...string) {
 		t.Helper()
 		target.stop()
 		began := f.failures()
 		add()
 		err := f.failure(t, began, time.Minute)
 		t.Logf("%s: %v", when, err)
-		wantText(t, err, topic+"-", "target")
+		wantText(t, err, append(says, topic+"-")...)
 		if err := target.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		f.caughtUp(t, partitions, 2*time.Minute)
 	}
-	outage("at the first contact")
-	outage("of a warm function")
+	outage("at the first contact", target.addr, "check TARGET_BOOTSTRAP_SERVERS")
+	outage("of a warm function", "at 1000", "broker out of reach")
 	f.same(t, 2*1000*partitions)
 }
 
@@ -139,12 +141,43 @@ func TestRecordTooLarge(t *testing.T) {
 	f.same(t, len(records))
 }
 
-func TestStateTableMissing(t *testing.T) {
+// TestWrongSettings delivers to functions that reach the wrong thing, or nothing.
+func TestWrongSettings(t *testing.T) {
 	t.Parallel()
-	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
-	records := secrets(tp, 5)
-	write(t, source.client(t), records...)
-	f := newFlow(t, tp.Topic, settings{idle: true, env: []string{"STATE_TABLE=none"}})
-	_, err := f.function.Invoke(t.Context(), event(t, tp, records...))
-	wantText(t, err, tp.String(), "table none")
+	nowhere := "127.0.0.1:1" // nobody listens there
+	tests := []struct {
+		name, setting string
+		want          []string
+	}{
+		{"no table", "STATE_TABLE=none", []string{"table none"}},
+		{"no DynamoDB", "AWS_ENDPOINT_URL_DYNAMODB=http://" + nowhere, []string{"table state-"}},
+		{"no source", "SOURCE_BOOTSTRAP_SERVERS=" + nowhere, []string{"source cluster at " + nowhere, "SOURCE_BOOTSTRAP_SERVERS"}},
+		{"no target", "TARGET_BOOTSTRAP_SERVERS=" + nowhere, []string{"target cluster at " + nowhere, "TARGET_BOOTSTRAP_SERVERS"}},
+		{"one cluster on both sides", "TARGET_BOOTSTRAP_SERVERS=" + source.addr, []string{"the same cluster", "TARGET_BOOTSTRAP_SERVERS"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
+			records := secrets(tp, 5)
+			write(t, source.client(t), records...)
+			f := newFlow(t, tp.Topic, settings{idle: true, timeout: 6 * time.Second, env: []string{tt.setting}})
+			_, err := f.function.Invoke(t.Context(), event(t, tp, records...))
+			t.Log(err)
+			wantText(t, err, append(tt.want, tp.String())...)
+			if n := target.partitions(t, f.remote) + source.partitions(t, f.remote); n != 0 {
+				t.Errorf("remote topic has %d partitions, want none", n)
+			}
+		})
+	}
+}
+
+func TestFaultsOfTheConfigurationAreAllNamedAtInit(t *testing.T) {
+	t.Parallel()
+	f := newFlow(t, source.topic(t, 1), settings{idle: true, env: []string{"TARGET_CLUSTER_ALIAS=source", "FENCING=never", "STATE_TABLE="}})
+	_, err := f.function.Invoke(t.Context(), []byte("{}"))
+	if _, ok := errors.AsType[*runtimeapi.InitError](err); !ok {
+		t.Errorf("Invoke = %v, want an InitError", err)
+	}
+	wantText(t, err, "TARGET_CLUSTER_ALIAS", "FENCING", "STATE_TABLE")
 }

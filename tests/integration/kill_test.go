@@ -17,6 +17,7 @@ import (
 // TestKill kills the function's process at random moments, under a trigger that repeats and overlaps what it delivers. A
 // killed owner's claim is taken over 25 s later, so kills come in volleys.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	const partitions, volleys, kills, records = 8, 3, 5, 2500
 	topic := source.topic(t, partitions)
 	random := rand.New(rand.NewPCG(*seed, 1))

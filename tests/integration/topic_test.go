@@ -34,7 +34,7 @@ func (b *broker) admin(t *testing.T) *kadm.Client {
 // topic makes a topic that is named after the test. configs are "name=value".
 func (b *broker) topic(t *testing.T, partitions int32, configs ...string) string {
 	t.Helper()
-	return b.topicNamed(t, t.Name(), partitions, configs...)
+	return b.topicNamed(t, strings.ReplaceAll(t.Name(), "/", "."), partitions, configs...)
 }
 
 func (b *broker) topicNamed(t *testing.T, name string, partitions int32, configs ...string) string {
