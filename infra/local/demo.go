@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,7 +15,6 @@ import (
 	"tidemark/infra/local/compare"
 	"tidemark/infra/local/runtimeapi"
 	"tidemark/infra/local/traffic"
-	"tidemark/shared/watermark"
 )
 
 const (
@@ -103,16 +103,19 @@ func (s *stack) killTwice(ctx context.Context, t *table) error {
 	return nil
 }
 
-// kill waits until a living owner holds a claim, and kills the newest invocation.
+// kill waits until a living owner holds a partition's claim, and kills the invocation whose event holds that partition.
 func (s *stack) kill(ctx context.Context, dead map[string]bool) (runtimeapi.Killed, error) {
 	for {
 		states, err := s.observer.states(ctx)
 		if err != nil {
 			return runtimeapi.Killed{}, err
 		}
-		claimed := slices.ContainsFunc(states, func(s watermark.State) bool { return s.Owner != "" && !dead[s.Owner] })
-		if claimed {
-			if killed, ok := s.function.Kill(); ok {
+		for _, state := range states {
+			if state.Owner == "" || dead[state.Owner] {
+				continue
+			}
+			list := fmt.Appendf(nil, "%q:[", state.Partition)
+			if killed, ok := s.function.KillWhere(func(event []byte) bool { return bytes.Contains(event, list) }); ok {
 				return killed, nil
 			}
 		}

@@ -157,12 +157,18 @@ type Killed struct {
 // Kill sends SIGKILL to the process that was handed its event last, among those that have not answered, and reports which. It
 // does nothing and reports false when no invocation runs. The invocation fails with [TypeExit], even if an answer is on its way.
 func (f *Function) Kill() (Killed, bool) {
+	return f.KillWhere(func([]byte) bool { return true })
+}
+
+// KillWhere is [Function.Kill] among the invocations whose payload matches. The payload must not be changed or kept.
+func (f *Function) KillWhere(match func(payload []byte) bool) (Killed, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var victim *environment
 	var newest *invocation
 	for e := range f.all {
-		if inv := e.running(); inv != nil && (newest == nil || inv.started.After(newest.started)) {
+		inv := e.running()
+		if inv != nil && (newest == nil || inv.started.After(newest.started)) && match(inv.payload) {
 			victim, newest = e, inv
 		}
 	}

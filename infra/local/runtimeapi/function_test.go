@@ -249,7 +249,7 @@ func TestKillLosesTheNewestInvocation(t *testing.T) {
 	printed, output := io.Pipe()
 	defer printed.Close()
 	lines := bufio.NewReader(printed)
-	f := start(t, "on", runtimeapi.Options{Concurrency: 2, Output: output})
+	f := start(t, "on", runtimeapi.Options{Concurrency: 3, Output: output})
 	if k, ok := f.Kill(); ok {
 		t.Fatalf("Kill() with nothing running = %+v", k)
 	}
@@ -266,6 +266,16 @@ func TestKillLosesTheNewestInvocation(t *testing.T) {
 	}
 	older := begin(order{Say: "older", Sleep: time.Second})
 	newer := begin(order{Say: "newer", Sleep: time.Hour})
+	third := begin(order{Say: "third", Sleep: time.Hour})
+	if k, ok := f.KillWhere(func(payload []byte) bool { return bytes.Contains(payload, []byte("other")) }); ok {
+		t.Fatalf("KillWhere(no match) = %+v", k)
+	}
+	if _, ok := f.KillWhere(func(payload []byte) bool { return bytes.Contains(payload, []byte("third")) }); !ok {
+		t.Fatal("KillWhere(third) = false")
+	}
+	if err := <-third; err == nil {
+		t.Error("third invocation succeeded, want it killed")
+	}
 	if k, ok := f.Kill(); !ok || k.PID == 0 || k.RequestID == "" || k.Ran <= 0 {
 		t.Fatalf("Kill() = %+v, %t, want the newer invocation", k, ok)
 	}
