@@ -24,6 +24,7 @@ var _ mirror.StateStore = (*Store)(nil)
 type API interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 }
 
 // Store is one table. It is safe for concurrent use.
@@ -84,23 +85,30 @@ func (s *Store) Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State
 	return state(tp, out.Item)
 }
 
-// update applies an update and returns the item as it was before, or, when the condition refused it, as it is.
+// update applies an update and returns the state as it was before, or, when the condition refused it, as it is.
 func (s *Store) update(ctx context.Context, tp mm2.TopicPartition, u update) (before watermark.State, refused bool, err error) {
+	item, refused, err := s.apply(ctx, key(tp), u)
+	if err != nil {
+		return watermark.State{}, false, fmt.Errorf("update item %s of table %s: %w", tp, s.table, err)
+	}
+	before, err = state(tp, item)
+	return before, refused, err
+}
+
+// apply makes a conditional update and returns the item as it was before, or, when the condition refused it, as it is.
+func (s *Store) apply(ctx context.Context, key map[string]types.AttributeValue, u update) (item map[string]types.AttributeValue, refused bool, err error) {
 	out, err := s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.table, Key: key(tp),
+		TableName: &s.table, Key: key,
 		ConditionExpression: &u.condition, UpdateExpression: &u.expression,
 		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
 		ReturnValues:                        types.ReturnValueAllOld,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	var item map[string]types.AttributeValue
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		refused, item = true, failed.Item
-	} else if err != nil {
-		return watermark.State{}, false, fmt.Errorf("update item %s of table %s: %w", tp, s.table, err)
-	} else {
-		item = out.Attributes
+		return failed.Item, true, nil
 	}
-	before, err = state(tp, item)
-	return before, refused, err
+	if err != nil {
+		return nil, false, err
+	}
+	return out.Attributes, false, nil
 }
