@@ -88,7 +88,8 @@ func (r *reader) agree(prefix string, c Cluster) {
 // secret returns the ARN of a secret. Whatever else stands there may be the secret itself, so it is not repeated.
 func (r *reader) secret(variable string) string {
 	value := r.text(variable, "")
-	if value != "" && !(strings.HasPrefix(value, "arn:") && strings.Contains(value, ":secretsmanager:")) {
+	arn := strings.HasPrefix(value, "arn:") && strings.Contains(value, ":secretsmanager:")
+	if value != "" && !arn {
 		r.fault(variable, "(not shown)", "want the ARN of a secret in Secrets Manager, arn:...:secretsmanager:...")
 		return ""
 	}

@@ -173,7 +173,7 @@ func TestHandlerLogs(t *testing.T) {
 		}
 		return a
 	}}))
-	task := taskFunc(func(deliveries []mirror.Delivery) []mirror.Outcome {
+	task := taskFunc(func([]mirror.Delivery) []mirror.Outcome {
 		return []mirror.Outcome{{Key: "t-0", Undelivered: []int64{5}, Err: errors.New("no leader")}, {Key: "t-1"}}
 	})
 	payload := bytes.Replace(twoPartitions(), []byte(`"offset":5`), []byte(`"offset":"?"`), 1)

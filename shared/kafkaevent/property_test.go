@@ -59,7 +59,7 @@ type writer struct {
 	t          *rapid.T
 }
 
-func (w writer) Helper() {}
+func (writer) Helper() {}
 
 func (w writer) Fatalf(format string, args ...any) { w.t.Fatalf(format, args...) }
 

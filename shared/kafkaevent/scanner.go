@@ -112,25 +112,25 @@ func (s *scanner) skip(depth int) {
 		s.fail("nested too deeply")
 		return
 	}
-	switch c := s.peek(); {
-	case c == '"':
+	switch s.peek() {
+	case '"':
 		s.string()
-	case c == '{':
+	case '{':
 		s.at++
 		for first := true; s.more('}', first); first = false {
 			s.name()
 			s.skip(depth + 1)
 		}
-	case c == '[':
+	case '[':
 		s.at++
 		for first := true; s.more(']', first); first = false {
 			s.skip(depth + 1)
 		}
-	case c == 't':
+	case 't':
 		s.literal("true")
-	case c == 'f':
+	case 'f':
 		s.literal("false")
-	case c == 'n':
+	case 'n':
 		s.literal("null")
 	default:
 		s.number()

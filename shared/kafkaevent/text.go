@@ -110,7 +110,7 @@ func (s *scanner) unicodeEscape(to int) int {
 	}
 	s.at += 5
 	if utf16.IsSurrogate(r) {
-		var pair rune = utf8.RuneError
+		pair := utf8.RuneError
 		if bytes.HasPrefix(s.text[s.at:], []byte(`\u`)) {
 			if low, ok := s.hex(s.at + 2); ok {
 				pair = utf16.DecodeRune(r, low)

@@ -52,7 +52,7 @@ func (t *Task) claim(ctx context.Context, tp mm2.TopicPartition) (*progress, err
 			if rest := time.Until(held.Until); pause > rest {
 				pause = max(rest, time.Millisecond)
 			}
-			if t.sleep(ctx, pause) == nil {
+			if sleep(ctx, pause) == nil {
 				continue
 			}
 		}
@@ -93,7 +93,7 @@ func (t *Task) attempt(ctx context.Context, tp mm2.TopicPartition, owner string,
 }
 
 // sleep waits, or returns an error at once when the invocation would have no time left for work afterwards.
-func (t *Task) sleep(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+time.Second {
 		return errTooLate
 	}

@@ -49,7 +49,7 @@ func (t *Task) deliver(ctx context.Context, p *progress, piece Piece) error {
 	if err := register(p.tracker, send.Offsets); err != nil {
 		return err
 	}
-	n, err := t.produce(ctx, p, send.Records)
+	n, err := p.produce(ctx, send.Records)
 	t.resolve(p, send, n)
 	return errors.Join(err, refused)
 }
@@ -67,7 +67,7 @@ func register(slots *tracker.Tracker, offsets []int64) error {
 }
 
 // produce hands the records over, unless the claim is over: whoever took it after that must not find more than it read.
-func (t *Task) produce(ctx context.Context, p *progress, records []*kgo.Record) (int, error) {
+func (p *progress) produce(ctx context.Context, records []*kgo.Record) (int, error) {
 	if len(records) == 0 {
 		return 0, nil
 	}

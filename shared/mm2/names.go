@@ -42,7 +42,7 @@ func (n Names) Checkpoints() string {
 }
 
 // Heartbeats is the topic of [Heartbeat] records: "heartbeats" in every mode.
-func (n Names) Heartbeats() string { return heartbeats }
+func (Names) Heartbeats() string { return heartbeats }
 
 // ConnectOffsets is the topic in which a dedicated MM2 of this flow keeps its positions, on the target:
 // mm2-offsets.<source>.internal. It belongs to the Connect worker (MirrorMakerConfig.java), so no separator changes it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,7 @@ func TestSchedules(t *testing.T) {
 	t.Run("workers", func(t *testing.T) {
 		for worker := range workers {
 			tables[worker] = map[string]*[verdicts]int{}
-			t.Run(fmt.Sprint(worker), func(t *testing.T) {
+			t.Run(strconv.Itoa(worker), func(t *testing.T) {
 				t.Parallel()
 				for seed := *first + uint64(worker); seed < *first+*number && !failed.Load(); seed += workers {
 					if err := play(t, seed, tables[worker], nil).err; err != nil {

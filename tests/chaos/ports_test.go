@@ -70,18 +70,24 @@ func (w *world) step(ctx context.Context, inv *process, part int32, name string)
 		if v == freeze {
 			v = <-c.verdict
 		}
-		switch v {
-		case killBefore:
-			return v, errKilled
-		case failBefore:
-			return v, errFault
-		}
-		return v, nil
+		return v, before(v)
 	case <-ctx.Done():
 		w.mu.Lock()
 		w.parked = slices.DeleteFunc(w.parked, func(o *call) bool { return o == c })
 		w.mu.Unlock()
 		return pass, ctx.Err()
+	}
+}
+
+// before turns the verdict of a call that is not applied into what its caller sees.
+func before(v verdict) error {
+	switch v {
+	case killBefore:
+		return errKilled
+	case failBefore:
+		return errFault
+	default:
+		return nil
 	}
 }
 
@@ -92,8 +98,9 @@ func after(v verdict) error {
 		return errKilled
 	case failAfter:
 		return errFault
+	default:
+		return nil
 	}
-	return nil
 }
 
 // cluster is what both clusters of one process share.

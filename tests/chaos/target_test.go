@@ -95,7 +95,7 @@ type producer struct {
 
 func (p *producer) ID() int64 { return p.id }
 
-func (p *producer) Release() {}
+func (*producer) Release() {}
 
 func (p *producer) Produce(ctx context.Context, records []*kgo.Record) (int, error) {
 	p.coin = rand.New(rand.NewPCG(uint64(p.inv.id), uint64(records[0].ProducerID)<<32|uint64(records[0].Partition)))

@@ -39,6 +39,7 @@ func Run(t *testing.T, store Store) {
 func instant(ms int64) time.Time { return time.UnixMilli(1_700_000_000_000 + ms) }
 
 func blank(t *testing.T, store Store) {
+	t.Helper()
 	tp := mm2.TopicPartition{Topic: "never.claimed-yet", Partition: 7}
 	got, err := store.Get(t.Context(), tp)
 	if err != nil {
@@ -51,6 +52,7 @@ func blank(t *testing.T, store Store) {
 
 // roundTrip takes one partition through its life and checks every attribute on the way.
 func roundTrip(t *testing.T, store Store) {
+	t.Helper()
 	ctx, tp := t.Context(), mm2.TopicPartition{Topic: "round-trip", Partition: 3}
 	want := watermark.New(tp)
 	check := func(when string) {
@@ -101,6 +103,7 @@ func roundTrip(t *testing.T, store Store) {
 
 // oneWinner lets many invocations claim one partition at once: one wins, the others learn until when it is held.
 func oneWinner(t *testing.T, store Store) {
+	t.Helper()
 	ctx, tp := t.Context(), mm2.TopicPartition{Topic: "one-winner", Partition: 0}
 	const claimants = 16
 	errs := make([]error, claimants)
@@ -133,6 +136,7 @@ func oneWinner(t *testing.T, store Store) {
 // sameAsRules plays random claims, beginnings and commits, repeats and stale ones among them, on the store and on the pure
 // rules, and wants the same answers and the same state after each.
 func sameAsRules(t *testing.T, store Store) {
+	t.Helper()
 	run := 0
 	rapid.Check(t, func(r *rapid.T) {
 		run++
