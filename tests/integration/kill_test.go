@@ -5,13 +5,11 @@ package integration
 import (
 	"math/rand/v2"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"tidemark/infra/local/mapping"
 	"tidemark/shared/mirror"
-	"tidemark/shared/mm2"
 )
 
 // TestKill kills the function's process at random moments, under a trigger that repeats and overlaps what it delivers. A
@@ -68,47 +66,5 @@ func (f *flow) kill(random *rand.Rand) (ran time.Duration, ok bool) {
 		if killed, ok := f.function.Kill(); ok {
 			return killed.Ran, true
 		}
-	}
-}
-
-// TestKilledWhileTheBrokerHangs has a dead function's records land after its death: the broker hangs while they are
-// produced and reads them from its socket later. The invocation that takes over has to find all of them.
-func TestKilledWhileTheBrokerHangs(t *testing.T) {
-	const records = 100
-	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
-	client := source.client(t)
-	f := newFlow(t, tp.Topic, settings{})
-	write(t, client, numbered(tp, records)...)
-	f.caughtUp(t, 1, time.Minute)
-	sent := f.metric(t, mirror.RecordsMirrored)
-
-	target.signal(t, syscall.SIGSTOP)
-	write(t, client, numbered(tp, records)...)
-	time.Sleep(time.Second) // long enough for a warm function to send
-	if _, ok := f.function.Kill(); !ok {
-		t.Error("no invocation waits for the target")
-	}
-	target.signal(t, syscall.SIGCONT)
-	_, downstream := f.partition(0)
-	for deadline := time.Now().Add(10 * time.Second); target.end(t, downstream) < 2*records; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the target ends at %d, want %d: a dead function's records", target.end(t, downstream), 2*records)
-		}
-	}
-	f.caughtUp(t, 1, time.Minute)
-	f.same(t, 2*records)
-	if got := f.metric(t, mirror.RecordsSettled); got != records {
-		t.Errorf("%s = %d, want %d", mirror.RecordsSettled, got, records)
-	}
-	if got := f.metric(t, mirror.RecordsMirrored) - sent; got != 0 {
-		t.Errorf("%s = %d since the first records, want 0", mirror.RecordsMirrored, got)
-	}
-}
-
-// signal stops or continues the broker's process.
-func (b *broker) signal(t *testing.T, signal syscall.Signal) {
-	t.Helper()
-	if err := b.cmd.Process.Signal(signal); err != nil {
-		t.Fatalf("signal %s: %v", b.name, err)
 	}
 }
