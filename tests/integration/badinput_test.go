@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +132,7 @@ func TestRecordTooLarge(t *testing.T) {
 	write(t, source.client(t), records...)
 	f := newFlow(t, tp.Topic, settings{})
 	err := f.failure(t, 0, time.Minute)
-	wantText(t, err, tp.String(), fmt.Sprint(large), "max.message.bytes is 5000", "raise")
+	wantText(t, err, tp.String(), strconv.Itoa(large), "max.message.bytes is 5000", "raise")
 	f.untouched(t, 0, large)
 	target.configure(t, remote, "max.message.bytes", "1000000")
 	began := time.Now()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -234,7 +235,7 @@ func TestRefusalLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	const limit = 10_000
-	target.configure(t, tp.Topic, "max.message.bytes", fmt.Sprint(limit)) // unknown to the cluster for a while
+	target.configure(t, tp.Topic, "max.message.bytes", strconv.Itoa(limit)) // unknown to the cluster for a while
 	record := func(size int) *kgo.Record {
 		return &kgo.Record{Topic: tp.Topic, Value: noise(size), Timestamp: time.UnixMilli(1)}
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches two real brokers and a second DynamoDB emulator, once per version, and runs the integration tests against them.
 # It needs Go, Java 17, Maven and Python. KAFKA, LOG4J_SLF4J and MOTO are versions, TOOLS the folder to keep things in;
-# `make integration` sets them. RUN, if set, is a -run pattern.
+# `make integration` sets them. RUN, if set, is a pattern of tests, SEED what everything random in them comes from.
 set -euo pipefail
 cd "$(dirname "$0")"
 : "${KAFKA:?version of Kafka}" "${LOG4J_SLF4J:?version of log4j-slf4j-impl}" "${MOTO:?version of moto}" "${TOOLS:?folder for tools}"
@@ -47,4 +47,4 @@ TMPDIR=$(mktemp -d)
 trap 'rm -rf "$TMPDIR"' EXIT
 export TMPDIR TIDEMARK_KAFKA=$TOOLS/kafka-$KAFKA TIDEMARK_MOTO=$TOOLS/moto-$MOTO TIDEMARK_MIRROR=$TMPDIR/mirror
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_MIRROR" ../../functions/mirror
-go test -tags integration -count=1 -v -timeout 12m -parallel 6 -run "${RUN:-.}" ./...
+go test -tags integration -count=1 -v -timeout 12m -parallel 6 -run "${RUN:-.}" ./... -seed "${SEED:-1}"
