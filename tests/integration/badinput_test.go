@@ -83,6 +83,7 @@ func TestSourceTopicGone(t *testing.T) {
 	if _, err := source.admin(t).DeleteTopic(t.Context(), tp.Topic); err != nil {
 		t.Fatal(err)
 	}
+	source.awaitPartitions(t, tp.Topic, 0)
 	wantText(t, deliver(records[10:]...), tp.String(), "no such topic")
 	f.untouched(t, 0, 10)
 
@@ -97,7 +98,7 @@ func TestTargetUnreachable(t *testing.T) {
 	const partitions = 2
 	topic := source.topic(t, partitions)
 	client := source.client(t)
-	f := newFlow(t, topic, settings{timeout: 6 * time.Second, trigger: mapping.Options{BatchSize: 300, Pollers: 2}})
+	f := newFlow(t, topic, settings{timeout: 6 * time.Second, trigger: mapping.Options{BatchSize: 300}})
 	add := func() {
 		t.Helper()
 		for p := range int32(partitions) {

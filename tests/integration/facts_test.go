@@ -228,18 +228,13 @@ func noise(n int) []byte {
 // TestRefusalLeavesNothingBehind has the broker refuse the second of three batches.
 func TestRefusalLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	tp := mm2.TopicPartition{Topic: target.topic(t, 1)}
+	const limit, standard = 10_000, 1_048_588 // bytes: what the topic takes, and what a client takes it for that has not asked
+	tp := mm2.TopicPartition{Topic: target.topic(t, 1, "max.message.bytes="+strconv.Itoa(limit))}
 	cluster := targetOf(t, target)
-	limits, err := cluster.Limits(t.Context(), tp.Topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const limit = 10_000
-	target.configure(t, tp.Topic, "max.message.bytes", strconv.Itoa(limit)) // unknown to the cluster for a while
 	record := func(size int) *kgo.Record {
 		return &kgo.Record{Topic: tp.Topic, Value: noise(size), Timestamp: time.UnixMilli(1)}
 	}
-	refused := []*kgo.Record{record(limit / 2), record(limits.MaxMessageBytes - limit/4), record(limit / 2), record(1)}
+	refused := []*kgo.Record{record(limit / 2), record(standard - limit/4), record(limit / 2), record(1)}
 	producer, err := cluster.Producer(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ func TestGrow(t *testing.T) {
 	if err != nil || grown[topic].Err != nil {
 		t.Fatalf("add partitions: %v, %v", err, grown[topic].Err)
 	}
+	source.awaitPartitions(t, topic, after)
 	o.write(t, topic, after, records)
 	f.caughtUp(t, after, time.Minute)
 	if got := target.partitions(t, f.remote); got != after {

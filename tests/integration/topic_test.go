@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -48,7 +49,20 @@ func (b *broker) topicNamed(t *testing.T, name string, partitions int32, configs
 	if err != nil || created.Err != nil {
 		t.Fatalf("create topic %s on %s: %v, %v", name, b.name, err, created.Err)
 	}
+	b.awaitPartitions(t, name, int(partitions))
 	return name
+}
+
+// awaitPartitions waits until the broker knows a topic to have so many partitions, each with a leader. The controller answers
+// before that.
+func (b *broker) awaitPartitions(t *testing.T, topic string, n int) {
+	t.Helper()
+	const limit = 10 * time.Second
+	for deadline := time.Now().Add(limit); b.partitions(t, topic) != n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("topic %s on %s has %d partitions after %v, want %d", topic, b.name, b.partitions(t, topic), limit, n)
+		}
+	}
 }
 
 // configure changes one setting of a topic.
@@ -81,14 +95,20 @@ func (b *broker) end(t *testing.T, tp mm2.TopicPartition) int64 {
 	return end.Offset
 }
 
-// partitions is how many partitions a topic has.
+// partitions is how many partitions of a topic have a leader.
 func (b *broker) partitions(t *testing.T, topic string) int {
 	t.Helper()
 	listed, err := b.admin(t).ListTopics(t.Context(), topic)
 	if err != nil {
 		t.Fatalf("list topic %s on %s: %v", topic, b.name, err)
 	}
-	return len(listed[topic].Partitions)
+	n := 0
+	for _, p := range listed[topic].Partitions {
+		if p.Err == nil && p.Leader >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // deleteBefore moves a partition's log start.
