@@ -1,6 +1,7 @@
 package dynamostate
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -82,10 +83,26 @@ func state(tp mm2.TopicPartition, item map[string]types.AttributeValue) (waterma
 		}
 		r.fail(stall.err)
 	}
+	if r.err == nil {
+		r.err = consistent(item, s)
+	}
 	if r.err != nil {
 		return s, fmt.Errorf("read item %s: %w", tp, r.err)
 	}
 	return s, nil
+}
+
+// consistent refuses what no program of ours writes: the rules and the update expressions would read it differently.
+func consistent(item map[string]types.AttributeValue, s watermark.State) error {
+	for attribute, offset := range map[string]int64{"next": s.Next, "downstream_next": s.DownstreamNext, "downstream_last": s.DownstreamLast} {
+		if _, ok := item[attribute]; ok && offset < 0 {
+			return fmt.Errorf("attribute %q is %d: repair the item", attribute, offset)
+		}
+	}
+	if _, owned := item["owner"]; owned && (s.Owner == "" || s.OwnerDeadline.IsZero()) {
+		return errors.New(`attribute "owner" is empty or has no "owner_deadline": repair the item`)
+	}
+	return nil
 }
 
 // reader takes attributes out of an item and keeps the first that is not what it should be.

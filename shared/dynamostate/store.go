@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -40,7 +42,7 @@ func New(api API, table string) *Store { return &Store{api: api, table: table} }
 // connection died while the environment was frozen is given up soon.
 func Options(o *dynamodb.Options) {
 	const attempts, attempt = 12, 5 * time.Second
-	o.RetryMaxAttempts = attempts
+	o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts, r.RateLimiter = attempts, ratelimit.None })
 	o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(attempt)
 }
 

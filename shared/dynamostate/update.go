@@ -62,7 +62,7 @@ func (u *update) done() update {
 
 // claim is watermark.State.Take as an update: nobody holds the partition, or somebody else whose time is over.
 func claim(c watermark.Claim) update {
-	u := newUpdate("attribute_not_exists(#owner) OR (#owner <> :owner AND #owner_deadline <= :over)")
+	u := newUpdate("(attribute_not_exists(#v) OR #v <= :v) AND (attribute_not_exists(#owner) OR (#owner <> :owner AND #owner_deadline <= :over))")
 	u.value("over", number(c.Now.Add(-c.Drain).UnixMilli()))
 	u.assign("owner", owner(c.Owner)).assign("owner_deadline", instant(c.Deadline)).assign("v", number(version))
 	u.name("epoch", "producers").value("zero", number(0)).value("one", number(1))
@@ -99,7 +99,11 @@ func commit(c watermark.Commit) update {
 	u.assign("next_digest", binary(c.NextDigest)).assign("topic_id", text(c.TopicID)).assign("stall", stallValue(c.Stall))
 	u.assign("advanced_at", instant(c.AdvancedAt)).assign("record_timestamp", instant(c.RecordTimestamp))
 	if c.Release {
-		u.assign("owner_deadline", nil).assign("producers", nil)
+		var left types.AttributeValue
+		if len(c.Left) > 0 {
+			left = numbers(c.Left)
+		}
+		u.assign("owner_deadline", nil).assign("producers", left)
 		u.remove = append(u.remove, "#owner")
 	}
 	return u.done()

@@ -64,14 +64,14 @@ func (t *Task) claim(ctx context.Context, tp mm2.TopicPartition) (*progress, err
 // leaveMargin is ctx less the time that it takes to commit and answer: a call that hangs must not cost the answer too.
 func (t *Task) leaveMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(ctx, end.Add(-t.Margin))
+		return context.WithDeadline(ctx, end.Add(-t.options.Margin))
 	}
 	return context.WithCancel(ctx)
 }
 
 // producer gives an unreachable target no more time than a claim would have.
 func (t *Task) producer(ctx context.Context) (Producer, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.Budget)
+	ctx, cancel := context.WithTimeout(ctx, t.options.Budget)
 	defer cancel()
 	return t.target.Producer(ctx)
 }
@@ -80,7 +80,7 @@ func (t *Task) producer(ctx context.Context) (Producer, error) {
 // an owner killed at once holds its partition for seconds, not for the function's timeout.
 func (t *Task) attempt(ctx context.Context, tp mm2.TopicPartition, owner string, producer int64) (watermark.Grant, error) {
 	now := time.Now()
-	deadline := now.Add(t.Budget)
+	deadline := now.Add(t.options.Budget)
 	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
 		deadline = end
 	}
@@ -88,7 +88,7 @@ func (t *Task) attempt(ctx context.Context, tp mm2.TopicPartition, owner string,
 		return watermark.Grant{}, errTooLate
 	}
 	return t.state.Claim(ctx, watermark.Claim{
-		Partition: tp, Owner: owner, Producer: producer, Now: now, Deadline: deadline.Truncate(time.Millisecond), Drain: t.Drain,
+		Partition: tp, Owner: owner, Producer: producer, Now: now, Deadline: deadline.Truncate(time.Millisecond), Drain: t.options.Drain,
 	})
 }
 

@@ -102,13 +102,13 @@ func (t *Task) resolve(p *progress, sent Piece, n int) {
 		return
 	}
 	if sent.Records[0].Offset != p.state.DownstreamNext {
-		t.Metrics.Add(TargetDiscontinuities, 1)
+		t.options.Metrics.Add(TargetDiscontinuities, 1)
 	}
 	last := sent.Records[n-1]
 	p.advanceTo(next, last, last.Offset)
 	p.state.DownstreamNext = last.Offset + 1
-	t.Metrics.Add(RecordsMirrored, int64(n))
-	t.Metrics.Add(BytesMirrored, int64(bytes))
+	t.options.Metrics.Add(RecordsMirrored, int64(n))
+	t.options.Metrics.Add(BytesMirrored, int64(bytes))
 }
 
 // advanceTo moves the watermark to next, behind the source record last, which stands at downstream on the target.
@@ -118,10 +118,11 @@ func (p *progress) advanceTo(next int64, last *kgo.Record, downstream int64) {
 	p.state.RecordTimestamp = last.Timestamp
 }
 
-// commit writes what is durable. It releases the claim when every outcome is known, and keeps it for the next owner to
-// settle when one is not. A partition whose tail is not settled is left as the claim found it.
+// commit writes what is durable and why the rest is not. It gives the claim back when every outcome is known, and keeps it
+// for the next owner to settle when one is not. An owner that could not settle what it found leaves the producer ids that
+// it found: the next one settles in its place, without having to wait for it.
 func (t *Task) commit(ctx context.Context, p *progress, d Delivery, failure error) error {
-	if p.unsettled || errors.Is(failure, watermark.ErrOvertaken) {
+	if errors.Is(failure, watermark.ErrOvertaken) {
 		return nil
 	}
 	s, now := p.state, time.Now()
@@ -133,7 +134,7 @@ func (t *Task) commit(ctx context.Context, p *progress, d Delivery, failure erro
 		TopicID: s.TopicID, Next: s.Next, DownstreamNext: s.DownstreamNext,
 		DownstreamLast: s.DownstreamLast, NextDigest: s.NextDigest,
 		Stall: stall(s, d, failure, now), AdvancedAt: s.AdvancedAt, RecordTimestamp: s.RecordTimestamp,
-		Release: !p.unknown,
+		Release: !p.unknown, Left: p.left(),
 	})
 }
 
@@ -158,4 +159,17 @@ func stall(s watermark.State, d Delivery, failure error, now time.Time) *waterma
 		before = &watermark.Stall{Offset: s.Next, Since: now}
 	}
 	return &watermark.Stall{Offset: s.Next, Since: before.Since, Reason: reason, Attempts: before.Attempts + 1}
+}
+
+// left are the producer ids that the next owner still has to settle. An owner that did not get that far has handed nothing
+// over, so its own id is none of them; the claim can be given back at once, for whom it took over from had its time.
+func (p *progress) left() []int64 {
+	ids := p.state.Producers
+	switch {
+	case !p.unsettled:
+		return nil
+	case len(ids) > 1:
+		return ids[:len(ids)-1]
+	}
+	return ids
 }

@@ -38,7 +38,9 @@ type invocation struct {
 // seen to deliver offset 100 of a recreated topic as if nothing had happened, and no offset looks out of place then.
 func (t *Task) identify(ctx context.Context, inv *invocation, deliveries []Delivery) {
 	defer close(inv.done)
-	ctx, cancel := context.WithTimeout(ctx, t.Budget) // no partition waits for longer
+	ctx, cancel := t.leaveMargin(ctx)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, t.options.Budget) // no partition waits for longer
 	defer cancel()
 	if inv.err = t.distinct(ctx); inv.err != nil {
 		return

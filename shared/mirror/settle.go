@@ -19,7 +19,7 @@ import (
 var (
 	// ErrHole says that offsets are missing: the trigger dropped records, or the source has none there (compaction,
 	// transaction markers).
-	ErrHole = errors.New("offsets are missing from what the trigger delivered")
+	ErrHole = errors.New("offsets are missing from what the trigger delivered (is the source topic compacted or transactional?)")
 	// ErrStepBack says that the source no longer holds what was mirrored from it: its log was truncated.
 	ErrStepBack = errors.New("the source no longer holds the record mirrored last: its log was truncated or regrown")
 	// ErrRecreated says that the source topic was deleted and made again under its name.
@@ -36,20 +36,12 @@ type Piece struct {
 // without a gap. In the common case, a delivery that begins at the watermark of a released claim, it asks nobody.
 func (t *Task) settle(ctx context.Context, p *progress, topic Topic, d Delivery) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
-		for _, step := range []func() error{
-			func() error { return sameTopic(p, topic) },
-			func() error { return t.redelivered(ctx, p, d) },
-			func() error { return t.settleTail(ctx, p, d) },
-		} {
-			if err := step(); err != nil {
-				yield(Piece{}, err)
-				return
-			}
+		if err := t.position(ctx, p, topic, d); err != nil {
+			yield(Piece{}, err)
+			return
 		}
 		p.tracker = tracker.New(p.state.Next)
-		rest := d.from(p.state.Next)
-		t.Metrics.Add(RecordsRedelivered, int64(len(d.Offsets)-len(rest.Offsets)))
-		piece, gap := rest.contiguous(p.state.Next)
+		piece, gap := d.from(p.state.Next).contiguous(p.state.Next)
 		if len(piece.Offsets) > 0 && !yield(piece, nil) {
 			return
 		}
@@ -59,20 +51,38 @@ func (t *Task) settle(ctx context.Context, p *progress, topic Topic, d Delivery)
 	}
 }
 
+// position proves that the watermark still means what it did, and moves it past what is on the target already.
+func (t *Task) position(ctx context.Context, p *progress, topic Topic, d Delivery) error {
+	if err := sameTopic(p, topic); err != nil {
+		return err
+	}
+	if err := t.redelivered(ctx, p, d); err != nil {
+		return err
+	}
+	p.proven = true
+	t.options.Metrics.Add(RecordsRedelivered, int64(len(d.Offsets)-len(d.from(p.state.Next).Offsets)))
+	return t.settleTail(ctx, p, d)
+}
+
 // sameTopic compares the topic's id with the one that the positions belong to. Brokers before 2.8 have none.
 func sameTopic(p *progress, topic Topic) error {
 	if p.state.TopicID != "" && topic.ID != "" && topic.ID != p.state.TopicID {
 		return fmt.Errorf("%w: id %s was mirrored, the source now has %s", ErrRecreated, p.state.TopicID, topic.ID)
 	}
-	p.state.TopicID = topic.ID
+	if topic.ID != "" { // a broker of an older version among newer ones must not erase it
+		p.state.TopicID = topic.ID
+	}
 	return nil
 }
 
 // redelivered proves that a delivery below the watermark is one: the record at next-1, delivered or else fetched, must be
-// the one that was mirrored. A source that was truncated and has regrown delivers the same offsets with other records.
+// the one that was mirrored. A source that was truncated and has regrown delivers the same offsets with other records. A
+// stalled partition proves it every time: a step back that was found once must not be forgotten because the trigger goes
+// on at next. Without a digest nothing was mirrored yet, and what is below the start is not wanted.
 func (t *Task) redelivered(ctx context.Context, p *progress, d Delivery) error {
 	next := p.state.Next
-	if len(d.Offsets) == 0 || d.Offsets[0] >= next {
+	below := len(d.Offsets) > 0 && d.Offsets[0] < next
+	if p.state.NextDigest == nil || !below && p.state.Stall == nil {
 		return nil
 	}
 	i := sort.Search(len(d.Offsets), func(i int) bool { return d.Offsets[i] >= next-1 })
@@ -83,8 +93,15 @@ func (t *Task) redelivered(ctx context.Context, p *progress, d Delivery) error {
 	if err != nil {
 		return fmt.Errorf("source ends: %w", err)
 	}
-	if ends.HighWatermark < next {
+	switch {
+	case ends.HighWatermark < next:
 		return fmt.Errorf("%w: it ends at %d", ErrStepBack, ends.HighWatermark)
+	case ends.LastStable < next:
+		return fmt.Errorf("an open transaction on the source hides record %d: it is stable up to %d", next-1, ends.LastStable)
+	case ends.Start >= next && !below:
+		return nil
+	case ends.Start >= next:
+		return fmt.Errorf("%w: record %d has expired, the log starts at %d: nothing can prove the redelivery", ErrStepBack, next-1, ends.Start)
 	}
 	for records, err := range t.source.Read(ctx, d.Partition, next-1, next) {
 		if err != nil {
@@ -94,7 +111,10 @@ func (t *Task) redelivered(ctx context.Context, p *progress, d Delivery) error {
 			return p.verify(r)
 		}
 	}
-	return fmt.Errorf("%w: nothing is left at %d", ErrStepBack, next-1)
+	if !below {
+		return nil
+	}
+	return fmt.Errorf("%w: nothing is left at %d, truncated or compacted away", ErrStepBack, next-1)
 }
 
 // verify compares a source record at next-1 with the digest of the one mirrored last.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -34,7 +35,7 @@ type Ends struct {
 // ErrMissing is returned for a topic or partition that does not exist.
 var ErrMissing = errors.New("no such topic or partition")
 
-// tailBytes bounds what is compared. Ours is at most what a few payloads of 6 MB held; a longer tail is somebody else's.
+// tailBytes bounds what is compared, in bytes of record batches. Ours is at most what a few payloads of 6 MB held; a longer tail is somebody else's.
 const tailBytes = 64 << 20
 
 // settleTail compares what an earlier owner may have left on the target past DownstreamNext with what is pending from Next
@@ -58,12 +59,12 @@ func (t *Task) settleTail(ctx context.Context, p *progress, d Delivery) error {
 		return err
 	}
 	found := tail.compare(pending.Records)
-	if found.doubt || !whole {
-		t.Metrics.Add(DuplicatesPossible, 1)
+	if found.doubt || !whole || ends.HighWatermark < from {
+		t.options.Metrics.Add(DuplicatesPossible, 1)
 	}
 	if n := found.matched; n > 0 {
 		p.advanceTo(pending.Offsets[n-1]+1, pending.Records[n-1], found.downstream)
-		t.Metrics.Add(RecordsSettled, int64(n))
+		t.options.Metrics.Add(RecordsSettled, int64(n))
 	}
 	p.state.DownstreamNext = max(from, ends.HighWatermark)
 	p.unsettled = false
@@ -73,7 +74,7 @@ func (t *Task) settleTail(ctx context.Context, p *progress, d Delivery) error {
 // finalEnds waits until the remote partition's log end is its high watermark: an appended record is invisible to
 // consumers while a follower stalls. The waiting rule's other half, the drain margin, is over before a claim is granted.
 func (t *Task) finalEnds(ctx context.Context, remote mm2.TopicPartition) (Ends, error) {
-	t.Metrics.Add(UnfencedTakeovers, 1)
+	t.options.Metrics.Add(UnfencedTakeovers, 1)
 	for {
 		ends, err := t.target.Ends(ctx, remote)
 		if err != nil {
@@ -104,20 +105,20 @@ func (t *Task) pending(ctx context.Context, p *progress, d Delivery, n int) (Pie
 	if err != nil {
 		return Piece{}, fmt.Errorf("source ends: %w", err)
 	}
-	to := min(next+int64(n), ends.LastStable)
-	if ends.Start > next || to <= next+int64(len(held.Offsets)) {
+	from, to := next+int64(len(held.Offsets)), min(next+int64(n), ends.LastStable)
+	if ends.Start > from || to <= from {
 		return held, nil
 	}
-	fetched, _, err := gather(t.source.Read(ctx, d.Partition, next, to))
+	fetched, _, err := gather(t.source.Read(ctx, d.Partition, from, to))
 	if err != nil {
-		return Piece{}, fmt.Errorf("read source records %d to %d: %w", next, to, err)
+		return Piece{}, fmt.Errorf("read source records %d to %d: %w", from, to, err)
 	}
 	var rest Delivery
 	for _, r := range fetched {
 		rest.Offsets, rest.Records = append(rest.Offsets, r.Offset), append(rest.Records, r)
 	}
-	piece, _ := rest.contiguous(next)
-	return piece, nil
+	piece, _ := rest.contiguous(from)
+	return Piece{Offsets: slices.Concat(held.Offsets, piece.Offsets), Records: slices.Concat(held.Records, piece.Records)}, nil
 }
 
 // gather collects what a read yields, up to tailBytes; whole says whether that was all.
@@ -128,7 +129,7 @@ func gather(read iter.Seq2[[]*kgo.Record, error]) (all []*kgo.Record, whole bool
 			return nil, false, err
 		}
 		for _, r := range records {
-			if size += len(r.Key) + len(r.Value); size > tailBytes {
+			if size += batchSize(r); size > tailBytes {
 				return all, false, nil
 			}
 			all = append(all, r)
@@ -136,6 +137,10 @@ func gather(read iter.Seq2[[]*kgo.Record, error]) (all []*kgo.Record, whole bool
 	}
 	return all, true, nil
 }
+
+// mostShifts bounds the search for a shift, which compares the tail anew for each. Past it duplicates are possible, and
+// counted, as when no shift fits.
+const mostShifts = 1000
 
 // tail is what the target holds at from (inclusive) to end (exclusive): the log starts at start, and visible are the
 // records left there, control records among them.
@@ -172,7 +177,7 @@ func (l tail) compare(pending []*kgo.Record) match {
 		found.doubt = !whole
 		return found
 	}
-	for shift := range hidden + 1 {
+	for shift := range min(hidden, mostShifts) + 1 {
 		if found, whole := l.shifted(pending, int(shift)); whole {
 			found.doubt = true
 			return found

@@ -112,3 +112,38 @@ func TestTimestampsOfTheBrokerAreNotCompared(t *testing.T) {
 		t.Error("a record of a LogAppendTime topic differs from its source by its timestamp")
 	}
 }
+
+func TestGatherCountsHeaders(t *testing.T) {
+	t.Parallel()
+	value := make([]byte, 1<<20)
+	yielded := 0
+	all, whole, err := gather(func(yield func([]*kgo.Record, error) bool) {
+		for range 4 * tailBytes >> 20 {
+			yielded++
+			if !yield([]*kgo.Record{{Headers: []kgo.RecordHeader{{Key: "h", Value: value}}}}, nil) {
+				return
+			}
+		}
+	})
+	if whole || err != nil || len(all) >= tailBytes>>20 || yielded > tailBytes>>20 {
+		t.Errorf("gather = %d records of 1 MiB after %d, whole %t, %v, want less than %d", len(all), yielded, whole, err, tailBytes>>20)
+	}
+}
+
+func TestSearchForAShiftIsBounded(t *testing.T) {
+	t.Parallel()
+	const hidden = 40_000
+	l := tail{from: 10, start: 10 + hidden, end: 12 + hidden, visible: log(10+hidden, "ab")}
+	pending := make([]*kgo.Record, hidden)
+	for i := range pending {
+		pending[i] = &kgo.Record{Value: []byte("a"), Timestamp: time.UnixMilli(5)}
+	}
+	copy(pending[mostShifts+1:], log(0, "ab"))
+	if got := l.compare(pending); got.matched != 0 || !got.doubt {
+		t.Errorf("compare past %d shifts = %d, doubt %t, want 0 in doubt", mostShifts, got.matched, got.doubt)
+	}
+	copy(pending[mostShifts:], log(0, "abb"))
+	if got := l.compare(pending); got.matched != mostShifts+2 {
+		t.Errorf("compare at %d shifts = %d, want %d", mostShifts, got.matched, mostShifts+2)
+	}
+}

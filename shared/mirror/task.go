@@ -7,6 +7,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ type Task struct {
 	target Target
 	state  StateStore
 	remote func(topic string) (string, error)
-	Options
+
+	options Options // with the standard values filled in
 }
 
 // Options are what a task can do without. The zero value is ready for use.
@@ -42,18 +44,11 @@ func NewTask(source Source, target Target, state StateStore, remote func(topic s
 	if o.Metrics == nil {
 		o.Metrics = uncounted{}
 	}
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{{&o.Budget, 20 * time.Second}, {&o.Drain, 5 * time.Second}, {&o.Margin, 2 * time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
-	}
-	if o.Parallel == 0 {
-		o.Parallel = 8
-	}
-	return &Task{source: source, target: target, state: state, remote: remote, Options: o}
+	o.Parallel = cmp.Or(o.Parallel, 8)
+	o.Budget = cmp.Or(o.Budget, 20*time.Second)
+	o.Drain = cmp.Or(o.Drain, 5*time.Second)
+	o.Margin = cmp.Or(o.Margin, 2*time.Second)
+	return &Task{source: source, target: target, state: state, remote: remote, options: o}
 }
 
 // Run mirrors the deliveries of one invocation, each partition on its own, and returns an outcome for each, by index.
@@ -62,7 +57,7 @@ func (t *Task) Run(ctx context.Context, deliveries []Delivery) []Outcome {
 	inv := &invocation{done: make(chan struct{})}
 	outcomes := make([]Outcome, len(deliveries))
 	var group errgroup.Group
-	group.SetLimit(t.Parallel + 1) // the source is asked beside the claims
+	group.SetLimit(t.options.Parallel + 1) // the source is asked beside the claims
 	group.Go(func() error {
 		t.identify(ctx, inv, deliveries)
 		return nil // the partitions report what it found
@@ -87,10 +82,10 @@ func (t *Task) partition(ctx context.Context, inv *invocation, d Delivery) Outco
 	defer p.producer.Release()
 	failure := t.carry(ctx, inv, p, d)
 	if err := t.commit(ctx, p, d, failure); err != nil {
-		return t.failed(d, p.from, errors.Join(failure, fmt.Errorf("commit %s at %d: %w", d.Partition, p.state.Next, err)))
+		return t.failed(d, p.redelivery(p.from), errors.Join(failure, fmt.Errorf("commit %s at %d: %w", d.Partition, p.state.Next, err)))
 	}
 	if failure != nil {
-		return t.failed(d, p.durable(), failure)
+		return t.failed(d, p.redelivery(p.state.Next), failure)
 	}
 	return Outcome{Key: d.Key}
 }
@@ -127,24 +122,26 @@ type progress struct {
 	producer  Producer
 	state     watermark.State  // under the claim; its positions are what is proven so far
 	from      int64            // Next as the item has it; None before the first contact
+	proven    bool             // what the delivery holds below Next is a redelivery
 	unsettled bool             // the target may hold records of an earlier owner past DownstreamNext
 	unknown   bool             // records were handed over whose outcome is not known
 	tracker   *tracker.Tracker // set once the positions are settled
 	moved     bool             // whether a record was mirrored or found mirrored under this claim
 }
 
-// durable is the Next that the item has after a commit: what was proven, unless nothing could be written.
-func (p *progress) durable() int64 {
-	if p.unsettled {
-		return p.from
+// redelivery is the offset below which a failed delivery need not come again: next, once it is proven that what lies below
+// is a redelivery; none before. A trigger that brings only the rest again would hide a source that stepped back.
+func (p *progress) redelivery(next int64) int64 {
+	if !p.proven {
+		return watermark.None
 	}
-	return p.state.Next
+	return next
 }
 
 // failed is the outcome of a delivery of which everything from next on has to come again: at least all of it when nothing
 // of it is at or past next, so that a failure behind the last record is repeated too.
 func (t *Task) failed(d Delivery, next int64, err error) Outcome {
-	t.Metrics.Add(PartitionsFailed, 1)
+	t.options.Metrics.Add(PartitionsFailed, 1)
 	rest := d.from(next).Offsets
 	if len(rest)+len(d.Unread) == 0 {
 		rest = d.Offsets

@@ -105,6 +105,8 @@ type Commit struct {
 	// Release gives the claim back and empties Producers. Only for a holder that knows the outcome of everything it
 	// handed over and has settled what it found; otherwise owner, deadline and producers stay, for the next owner to settle.
 	Release bool
+	// Left are the producer ids that a released claim leaves behind: none once everything is settled.
+	Left []int64
 }
 
 // Commit decides a commit. It needs epoch, owner and the Next it starts from: without the last, a delayed duplicate of an
@@ -121,7 +123,7 @@ func (s State) Commit(c Commit) (State, error) {
 	s.DownstreamLast, s.NextDigest = c.DownstreamLast, c.NextDigest
 	s.Stall, s.AdvancedAt, s.RecordTimestamp = c.Stall, c.AdvancedAt, c.RecordTimestamp
 	if c.Release {
-		s.Owner, s.OwnerDeadline, s.Producers = "", time.Time{}, nil
+		s.Owner, s.OwnerDeadline, s.Producers = "", time.Time{}, c.Left
 	}
 	return s, nil
 }

@@ -23,7 +23,8 @@ type partition struct {
 	log     []entry // the target's; the index is the offset
 	hw      int64   // the target's high watermark
 
-	position int64 // where the trigger reads on
+	position  int64 // where the trigger reads on
+	watermark int64 // as it stood after the last state write
 }
 
 // entry is one offset of the target's log.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ type world struct {
 	late    []late // sorted by their latest time
 	echoes  []late // duplicates of state writes
 	again   time.Time
+	items   bool // whether the trigger brings again what the answer names only (batchItemFailures)
 
 	parts []*partition
 	state watermarktest.Memory
@@ -58,6 +60,7 @@ func newWorld(seed uint64, hits map[string]*[verdicts]int) *world {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	w := &world{rng: rng, faults: 1 + rng.IntN(faults), hits: hits}
 	created := rng.IntN(4) > 0
+	w.items = rng.IntN(2) == 0
 	for range 1 + rng.IntN(3) {
 		p := &partition{dropped: -1, created: created, sourceEnd: int64(1 + rng.IntN(25))}
 		kinds := 1 + rng.IntN(30) // few kinds: identical neighbours
@@ -145,6 +148,9 @@ func (w *world) serve(inv *process, deliveries []mirror.Delivery) {
 		part := deliveries[i].Partition.Partition
 		if inv.dead || o.Err != nil {
 			w.again = time.Now().Add(2 * time.Second) // the trigger backs off
+			if w.items && !inv.dead {
+				w.parts[part].position = max(w.parts[part].position, slices.Min(o.Undelivered))
+			}
 			continue
 		}
 		end := deliveries[i].Offsets[len(deliveries[i].Offsets)-1] + 1
@@ -167,9 +173,14 @@ func (w *world) watch(part int32) {
 			durable++
 		}
 	}
-	if s.Next > durable && w.broken == nil {
+	switch {
+	case w.broken != nil:
+	case s.Next > durable:
 		w.broken = fmt.Errorf("partition %d: watermark %d passes %d, which is not durable", part, s.Next, durable)
+	case s.Next < p.watermark:
+		w.broken = fmt.Errorf("partition %d: watermark %d stood at %d before", part, s.Next, p.watermark)
 	}
+	p.watermark = s.Next
 }
 
 // settled says whether every partition stands where it has to, released, with nothing under way.

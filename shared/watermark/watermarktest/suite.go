@@ -25,8 +25,7 @@ type Store interface {
 	Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State, error)
 }
 
-// Run runs the suite against a store that starts empty. The suite uses partitions of its own topics only, so that one
-// table serves several runs if open says so.
+// Run runs the suite against a store that starts empty.
 func Run(t *testing.T, store Store) {
 	t.Helper()
 	t.Run("blank", func(t *testing.T) { blank(t, store) })
@@ -208,6 +207,9 @@ func drawCommit(r *rapid.T, s watermark.State, now int64) watermark.Commit {
 		AdvancedAt: instant(now), RecordTimestamp: instant(0), Release: rapid.Bool().Draw(r, "release"),
 	}
 	c.From = max(c.From, watermark.None)
+	if c.Release && rapid.Bool().Draw(r, "unsettled") {
+		c.Left = []int64{1, 2}
+	}
 	if s.Begun() {
 		n := rapid.Int64Range(0, 2).Draw(r, "records")
 		c.Next, c.DownstreamNext, c.DownstreamLast, c.NextDigest = s.Next+n, s.DownstreamNext+n, s.DownstreamNext+n-1, []byte{byte(n)}
