@@ -149,7 +149,7 @@ func (w *world) serve(inv *process, deliveries []mirror.Delivery) {
 		if inv.dead || o.Err != nil {
 			w.again = time.Now().Add(2 * time.Second) // the trigger backs off
 			if w.items && !inv.dead {
-				w.parts[part].position = max(w.parts[part].position, slices.Min(o.Undelivered))
+				w.bringAgain(part, deliveries[i].Offsets, o.Undelivered)
 			}
 			continue
 		}
@@ -159,6 +159,17 @@ func (w *world) serve(inv *process, deliveries []mirror.Delivery) {
 		}
 		w.parts[part].position = max(w.parts[part].position, end)
 	}
+}
+
+// bringAgain moves the trigger on to what a failed answer names. Whatever of the delivery it does not name has to be done.
+func (w *world) bringAgain(part int32, delivered, undelivered []int64) {
+	next := w.item(part).Next
+	for _, offset := range delivered {
+		if offset >= next && !slices.Contains(undelivered, offset) && w.broken == nil {
+			w.broken = fmt.Errorf("partition %d: %d is not answered as undelivered, the watermark stands at %d", part, offset, next)
+		}
+	}
+	w.parts[part].position = max(w.parts[part].position, slices.Min(undelivered))
 }
 
 // watch checks after every state write that the watermark passed nothing that is not durable, and did not go back.
