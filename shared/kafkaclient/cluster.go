@@ -1,5 +1,6 @@
 // Package kafkaclient is the one adapter to Kafka: [Source] reads the mirrored cluster, [Target] reads, administers and
-// writes the other one. Both ask leaders, never caches, and tighten franz-go's contract to what package mirror promises.
+// writes the other one, [Options] says how to reach either. Both clusters are asked at the leaders, never from a cache,
+// and franz-go's contract is tightened to what package mirror promises; see [Producer].
 package kafkaclient
 
 import (
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -17,11 +19,11 @@ import (
 	"github.com/twmb/franz-go/plugin/kslog"
 
 	"tidemark/shared/mirror"
-	"tidemark/shared/mm2"
 )
 
 // cluster is what source and target share. It is safe for concurrent use.
 type cluster struct {
+	role    string      // "source" or "target": its settings begin with that word
 	options []kgo.Opt   // how to reach the cluster: brokers, TLS, SASL
 	client  *kgo.Client // asks and reads; it produces nothing
 
@@ -29,18 +31,25 @@ type cluster struct {
 	id string // the cluster's id; empty until the first answer
 }
 
+// retryFor is how long a request is tried again. The client's own limits, 21 tries in 30 s, would use up an invocation and
+// end without the reason.
+const retryFor = 10 * time.Second
+
 // open connects lazily: an unreachable cluster shows at the first request.
-func open(options []kgo.Opt, log *slog.Logger) (*cluster, error) {
+func open(role string, options []kgo.Opt, log *slog.Logger) (*cluster, error) {
 	options = append([]kgo.Opt{
 		kgo.ClientID("tidemark"),
+		kgo.DialTimeout(dialFor),
+		kgo.RequestRetries(4),
+		kgo.RetryTimeout(retryFor),
 		kgo.DisableClientMetrics(), // KIP-714 would keep Close waiting
 		kgo.WithLogger(kslog.New(slog.New(quiet{log.Handler()}))),
 	}, options...)
 	client, err := kgo.NewClient(options...)
 	if err != nil {
-		return nil, fmt.Errorf("configure client: %w", err)
+		return nil, fmt.Errorf("configure %s client: %w", role, err)
 	}
-	return &cluster{options: options, client: client}, nil
+	return &cluster{role: role, options: options, client: client}, nil
 }
 
 // Close ends the connections.
@@ -62,23 +71,24 @@ func (c *cluster) ClusterID(ctx context.Context) (string, error) {
 	return c.id, err
 }
 
-// Topics implements mirror.Source by one Metadata request, never from the client's cache.
+// Topics implements mirror.Source by one Metadata request, never from the client's cache. Where some topics cannot be
+// described it returns the others and one error that names each.
 func (c *cluster) Topics(ctx context.Context, topics []string) (map[string]mirror.Topic, error) {
 	answer, err := c.metadata(ctx, topics...)
 	if err != nil {
 		return nil, err
 	}
-	described := make(map[string]mirror.Topic, len(topics))
+	described, faults := make(map[string]mirror.Topic, len(topics)), []error(nil)
 	for _, t := range answer.Topics {
 		switch err := kerr.ErrorForCode(t.ErrorCode); {
 		case errors.Is(err, kerr.UnknownTopicOrPartition):
 		case err != nil:
-			return nil, fmt.Errorf("describe topic %s: %w", *t.Topic, err)
+			faults = append(faults, fmt.Errorf("describe %s topic %s: %w", c.role, *t.Topic, denied(err, describe, *t.Topic)))
 		default:
 			described[*t.Topic] = mirror.Topic{ID: topicID(t.TopicID), Partitions: int32(len(t.Partitions))}
 		}
 	}
-	return described, nil
+	return described, errors.Join(faults...)
 }
 
 // metadata asks a broker about topics; none are all brokers and no topic.
@@ -88,12 +98,12 @@ func (c *cluster) metadata(ctx context.Context, topics ...string) (*kmsg.Metadat
 	request.Topics = []kmsg.MetadataRequestTopic{} // null would mean all
 	for _, topic := range topics {
 		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(topic)
+		t.Topic = new(topic)
 		request.Topics = append(request.Topics, t)
 	}
 	answer, err := request.RequestWith(ctx, c.client)
 	if err != nil {
-		return nil, fmt.Errorf("request metadata: %w", err)
+		return nil, fmt.Errorf("request metadata: %w", c.fault(err))
 	}
 	if answer.ClusterID != nil {
 		c.mu.Lock()
@@ -109,59 +119,4 @@ func topicID(id [16]byte) string {
 		return ""
 	}
 	return base64.RawURLEncoding.EncodeToString(id[:])
-}
-
-// Ends implements mirror.Log. The log end is what the leader has: a ListOffsets as replica -2, the debugging id, is not
-// held back at the high watermark (Java: ListOffsetsRequest.DEBUGGING_REPLICA_ID).
-func (c *cluster) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, error) {
-	const earliest, latest = -2, -1
-	const consumer, debugging = -1, -2
-	const uncommitted, committed = 0, 1
-	var ends mirror.Ends
-	for _, question := range []struct {
-		answer    *int64
-		timestamp int64
-		replica   int32
-		isolation int8
-	}{
-		{&ends.Start, earliest, consumer, uncommitted},
-		{&ends.LastStable, latest, consumer, committed},
-		{&ends.HighWatermark, latest, consumer, uncommitted},
-		{&ends.LogEnd, latest, debugging, uncommitted},
-	} {
-		request := kmsg.NewPtrListOffsetsRequest()
-		request.ReplicaID, request.IsolationLevel = question.replica, question.isolation
-		p := kmsg.NewListOffsetsRequestTopicPartition()
-		p.Partition, p.Timestamp = tp.Partition, question.timestamp
-		t := kmsg.NewListOffsetsRequestTopic()
-		t.Topic, t.Partitions = tp.Topic, append(t.Partitions, p)
-		request.Topics = append(request.Topics, t)
-		offset, err := listed(request.RequestWith(ctx, c.client))
-		if err != nil {
-			return mirror.Ends{}, fmt.Errorf("list offsets of %s: %w", tp, err)
-		}
-		*question.answer = offset
-	}
-	return ends, nil
-}
-
-// listed takes the one offset out of an answer.
-func listed(answer *kmsg.ListOffsetsResponse, err error) (int64, error) {
-	if err != nil {
-		return 0, missing(err)
-	}
-	for _, t := range answer.Topics {
-		for _, p := range t.Partitions {
-			return p.Offset, missing(kerr.ErrorForCode(p.ErrorCode))
-		}
-	}
-	return 0, errors.New("empty answer")
-}
-
-// missing gives Kafka's word for a topic or partition that does not exist the use case's name.
-func missing(err error) error {
-	if errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.UnknownTopicID) {
-		return mirror.ErrMissing
-	}
-	return err
 }

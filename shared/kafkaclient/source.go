@@ -18,7 +18,7 @@ type Source struct{ *cluster }
 
 // NewSource connects lazily to the cluster that options name; see [Options]. It fails only on options that can never work.
 func NewSource(options []kgo.Opt, log *slog.Logger) (*Source, error) {
-	c, err := open(options, log)
+	c, err := open("source", options, log)
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +28,6 @@ func NewSource(options []kgo.Opt, log *slog.Logger) (*Source, error) {
 // Read implements mirror.Log: committed records only, no control records. Aborted data and markers take offsets and yield
 // nothing.
 func (s *Source) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
-	w := walk{cluster: s.cluster, tp: tp, isolation: 1, leader: -1}
+	w := walk{cluster: s.cluster, tp: tp, isolation: 1}
 	return w.read(ctx, from, to)
 }
