@@ -13,14 +13,14 @@ FUZZ  ?= 10s
 FUNCTIONS := mirror
 LAMBDA    := -trimpath -tags lambda.norpc -ldflags "-s -w"
 
-.PHONY: help build demo test race lint fmt fuzz bench chaos mutants integration clean $(FUNCTIONS:%=build-%)
+.PHONY: help build demo test race lint fmt fuzz bench chaos mutants java integration clean $(FUNCTIONS:%=build-%)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: $(FUNCTIONS:%=build-%) ## build the functions for this machine into bin/
 
-build-%:
+$(FUNCTIONS:%=build-%): build-%:
 	CGO_ENABLED=0 go build $(LAMBDA) -o $(BIN)/$* ./functions/$*
 
 demo: build ## mirror two embedded clusters, kill the function twice, compare both logs (Go alone, under a minute)
@@ -33,13 +33,13 @@ race: ## unit tests under the race detector
 	go test -race -shuffle=on ./...
 
 lint: $(TOOLS)/bin/golangci-lint ## golangci-lint with the layering rules, and a tidy go.mod
-	$(TOOLS)/bin/golangci-lint run --build-tags integration ./...
+	$(TOOLS)/bin/golangci-lint run --build-tags integration,java ./...
 	go mod tidy -diff
 
 fmt: $(TOOLS)/bin/golangci-lint ## format
 	$(TOOLS)/bin/golangci-lint fmt
 
-fuzz: ## each fuzz target for FUZZ (10s)
+fuzz: ## each fuzz target for FUZZ, a time or a count (10s; 20000x)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do \
 		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$file); do \
 			echo "$$target ($$(dirname $$file))"; \
@@ -48,7 +48,7 @@ fuzz: ## each fuzz target for FUZZ (10s)
 	done
 
 bench: ## the benchmarks whose figures stand in docs/performance.md
-	go test -run '^$$' -bench . -benchmem ./shared/kafkaevent ./shared/tracker ./tests/bench
+	go test -run '^$$' -bench . -benchmem ./shared/kafkaevent ./shared/tracker ./shared/offsetsync ./tests/bench
 
 chaos: ## play N seeded fault schedules from SEED on
 	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule' -v -schedules $(N) -seed $(SEED)
@@ -56,7 +56,10 @@ chaos: ## play N seeded fault schedules from SEED on
 mutants: ## remove one guard at a time and see the chaos suite fail
 	tests/chaos/mutants/run.sh
 
-integration: build ## two real Kafka brokers and a second DynamoDB emulator (Java 17, Maven, Python)
+java: ## Java's OffsetSyncStore answers random histories as ours does (Java 17, Maven)
+	go test -tags java -count=1 -v ./tests/java
+
+integration: ## two real Kafka brokers and a second DynamoDB emulator (Java 17, Maven, Python)
 	KAFKA=$(KAFKA) LOG4J_SLF4J=$(LOG4J_SLF4J) MOTO=$(MOTO) TOOLS=$(abspath $(TOOLS)) tests/integration/run.sh
 
 clean: ## remove what the other targets made

@@ -33,6 +33,7 @@ type bed struct {
 var tp = mm2.TopicPartition{Topic: "orders"}
 
 func newBed(t *testing.T) bed {
+	t.Helper()
 	e := dynamo.Start()
 	t.Cleanup(e.Close)
 	api := open(t, e.URL)
@@ -105,7 +106,7 @@ type throttling struct{ requests atomic.Int64 }
 func (c *throttling) Do(*http.Request) (*http.Response, error) {
 	c.requests.Add(1)
 	const body = `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}`
-	return &http.Response{StatusCode: 400, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
 // The SDK's retry quota (500 tokens a client, 5 a retry) ends retrying long before the invocation's time does.

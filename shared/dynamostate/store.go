@@ -82,7 +82,7 @@ func (s *Store) Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State
 	consistent := true
 	out, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, Key: key(tp), ConsistentRead: &consistent})
 	if err != nil {
-		return watermark.State{}, fmt.Errorf("get item %s of table %s: %w", tp, s.table, err)
+		return watermark.State{}, fmt.Errorf("get item %s of table %s: %w", tp, s.table, advised(err))
 	}
 	return state(tp, out.Item)
 }
@@ -110,7 +110,18 @@ func (s *Store) apply(ctx context.Context, key map[string]types.AttributeValue, 
 		return failed.Item, true, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, false, advised(err)
 	}
 	return out.Attributes, false, nil
+}
+
+// advised says what to check where an operator can.
+func advised(err error) error {
+	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
+		return fmt.Errorf("%w (check STATE_TABLE and the region)", err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w (does the function's network reach DynamoDB, or is the table throttled?)", err)
+	}
+	return err
 }

@@ -63,13 +63,14 @@ func (t *Target) partitions(ctx context.Context, topic string) (have int32, read
 	if err != nil {
 		return 0, false, err
 	}
-	for _, described := range answer.Topics {
-		if err := kerr.ErrorForCode(described.ErrorCode); err != nil && !kerr.IsRetriable(err) {
-			return 0, false, fmt.Errorf("describe target topic %s: %w", topic, denied(err, describe, topic))
-		}
-		return int32(len(described.Partitions)), led(described.Partitions), nil
+	if len(answer.Topics) == 0 {
+		return 0, false, nil
 	}
-	return 0, false, nil
+	described := answer.Topics[0]
+	if err := kerr.ErrorForCode(described.ErrorCode); err != nil && !kerr.IsRetriable(err) {
+		return 0, false, fmt.Errorf("describe target topic %s: %w", topic, denied(err, describe, topic))
+	}
+	return int32(len(described.Partitions)), led(described.Partitions), nil
 }
 
 // led says whether every partition has a leader.

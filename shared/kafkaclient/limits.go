@@ -45,6 +45,15 @@ func (t *Target) Limits(ctx context.Context, topic string) (mirror.Limits, error
 	return asked, nil
 }
 
+// ForgetLimits implements mirror.Target.
+func (t *Target) ForgetLimits(topic string) {
+	t.configs.Lock()
+	defer t.configs.Unlock()
+	if known, ok := t.limits[topic]; ok {
+		t.limits[topic] = limit{Limits: known.Limits} // of no age: what producers know is compared with the next answer
+	}
+}
+
 func (t *Target) topicConfigs(ctx context.Context, topic string) (map[string]string, error) {
 	answer, err := t.admin().DescribeTopicConfigs(ctx, topic)
 	if err != nil {

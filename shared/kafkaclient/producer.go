@@ -96,7 +96,7 @@ func (p *Producer) produce(ctx context.Context, records []*kgo.Record) (int, err
 	if errors.Is(failure, kgo.ErrClientClosed) {
 		failure = fmt.Errorf("%w before every batch was acknowledged: is a broker out of reach, or a replica out of sync (min.insync.replicas)?", ctx.Err())
 	}
-	return n, fmt.Errorf("%w: %w", mirror.ErrUnknown, failure)
+	return n, fmt.Errorf("%w: %w", failure, mirror.ErrUnknown)
 }
 
 // learn makes the client know the partition before there is a record to send, by a record for partition -1, which it

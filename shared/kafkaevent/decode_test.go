@@ -45,7 +45,7 @@ func TestDecodeFields(t *testing.T) {
 			`nil -> nil @1 "b"="\x01" ""="\x02" "b"="\x03" "a"="\x04" ""=""`,
 		},
 		{"header name escaped", `,"headers":[{"\u0061\/\uD834\uDD1E\n\b\f\r\t\"\\":[1]}]`, `nil -> nil @1 "a/𝄞\n\b\f\r\t\"\\"="\x01"`},
-		{"schema metadata", `,"keySchemaMetadata":{"dataFormat":"AVRO","schemaId":"7"},"value":"QQ=="`, `nil -> "A" @1`},
+		{"no schema metadata", `,"keySchemaMetadata":null,"valueSchemaMetadata":null,"value":"QQ=="`, `nil -> "A" @1`},
 		{"unknown fields", `,"x":[[{"offset":9}],1e-7,true,false,null],"value":"QQ==","y":""`, `nil -> "A" @1`},
 		{"unknown field twice", `,"x":1,"x":2`, `nil -> nil @1`},
 	}

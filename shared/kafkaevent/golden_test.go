@@ -61,6 +61,10 @@ orders-3 = orders 3
 		"unknown-fields.json": {deliveries: `odd-0 = odd 0
   0: "k" -> "v" @1767225600000
 `},
+		"schema-registry.json": {deliveries: `odd-0 = odd 0
+  0: nil -> "v" @1767225600000
+  unread [1]
+`},
 		"field-order.json": {deliveries: `odd-0 = odd 0
   7: "k" -> "v" @1767225600000 "a"="\x01"
 `},

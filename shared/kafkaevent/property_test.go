@@ -191,7 +191,7 @@ func (w writer) fields(tp mm2.TopicPartition, offset int64, r *kgo.Record) []str
 		`"offset":` + w.number(strconv.FormatInt(offset, 10)),
 		`"timestamp":` + w.number(w.pick("fraction", ms, ms+".0", ms+".000")),
 		w.member("timestampType", `"CREATE_TIME"`),
-		w.member("valueSchemaMetadata", `{"dataFormat":"JSON","schemaId":"1","value":"QQ=="}`),
+		w.member("valueSchemaMetadata", "null"),
 	}
 	fields = append(fields, w.optional("key", r.Key)...)
 	fields = append(fields, w.optional("value", r.Value)...)

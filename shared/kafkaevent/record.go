@@ -12,9 +12,8 @@ import (
 // noOffset stands for an offset that the event does not tell.
 const noOffset = -1
 
-// field is one of a record's fields, as a bit. timestampType and the schema metadata are not among them: the mirror's
-// target decides the one, and the other tells of bytes that a schema registry took away before the event was written.
-type field uint8
+// field is one of a record's fields, as a bit. timestampType is not among them: the mirror's target decides it.
+type field uint16
 
 const (
 	fieldTopic field = 1 << iota
@@ -24,6 +23,8 @@ const (
 	fieldKey
 	fieldValue
 	fieldHeaders
+	fieldKeySchema
+	fieldValueSchema
 )
 
 // fieldNamed returns 0 for a name that is no field's. Names are told apart by case.
@@ -43,6 +44,10 @@ func fieldNamed(name []byte) field {
 		return fieldValue
 	case "headers":
 		return fieldHeaders
+	case "keySchemaMetadata":
+		return fieldKeySchema
+	case "valueSchemaMetadata":
+		return fieldValueSchema
 	}
 	return 0
 }
@@ -119,9 +124,21 @@ func (d *decoder) field(r *record, f field) {
 		r.value = d.blob(r, "value is neither base64 nor null")
 	case fieldHeaders:
 		d.headerList(r)
+	case fieldKeySchema, fieldValueSchema:
+		d.schema(r)
 	default:
 		d.skip(0)
 	}
+}
+
+// schema refuses what a schema registry of the trigger has been at: it takes the schema's id off the bytes, or rewrites
+// them as JSON (AWS Lambda Developer Guide, "Using schema registries with Kafka event sources"), and no mirror could tell
+// what the source holds.
+func (d *decoder) schema(r *record) {
+	if d.peek() != 'n' {
+		r.malformed("a schema registry has rewritten it: remove SchemaRegistryConfig from the trigger")
+	}
+	d.skip(0)
 }
 
 // timestamp takes milliseconds since 1970. 0 is a time like any other and -1 is Kafka's "no timestamp"

@@ -85,7 +85,7 @@ func twinRecord(raw json.RawMessage, tp mm2.TopicPartition) (r *kgo.Record, offs
 	ok = true
 	fields := make(map[string]json.RawMessage)
 	for _, m := range members(raw) {
-		if _, twice := fields[m.name]; twice && strings.Contains(" topic partition offset timestamp key value headers ", " "+m.name+" ") {
+		if _, twice := fields[m.name]; twice && strings.Contains(" topic partition offset timestamp key value headers keySchemaMetadata valueSchemaMetadata ", " "+m.name+" ") {
 			ok = false
 			if m.name == "offset" {
 				fields["offset"] = nil
@@ -101,6 +101,11 @@ func twinRecord(raw json.RawMessage, tp mm2.TopicPartition) (r *kgo.Record, offs
 	}
 	if kind(fields["topic"]) != '"' || text(fields["topic"]) != tp.Topic || !partitionOK || partition != int64(tp.Partition) {
 		offset, ok = -1, false
+	}
+	for _, schema := range []string{"keySchemaMetadata", "valueSchemaMetadata"} {
+		if raw, told := fields[schema]; told && kind(raw) != 'n' {
+			ok = false
+		}
 	}
 	ms, msOK := integer(regexp.MustCompile(`^("?-?[0-9]+)\.0+("?)$`).ReplaceAll(fields["timestamp"], []byte("$1$2")))
 	r = &kgo.Record{Timestamp: time.UnixMilli(ms)}

@@ -35,6 +35,7 @@ func (t *Task) choose(ctx context.Context, p *progress, piece Piece) (Piece, err
 	now := time.Now()
 	for i, r := range piece.Records {
 		if reason := limits.refuse(r, now); reason != "" {
+			t.target.ForgetLimits(p.remote.Topic)
 			return Piece{Offsets: piece.Offsets[:i], Records: piece.Records[:i]}, &RefusedError{Offset: piece.Offsets[i], Reason: reason}
 		}
 	}

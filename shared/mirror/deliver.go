@@ -20,8 +20,10 @@ type Target interface {
 	ClusterID(ctx context.Context) (string, error)
 	// Ensure makes a topic with that many partitions, or adds the missing ones, and returns when they can be written.
 	Ensure(ctx context.Context, topic string, partitions int32) error
-	// Limits returns what the topic's brokers refuse.
+	// Limits returns what the topic's brokers refuse. The answer may be minutes old.
 	Limits(ctx context.Context, topic string) (Limits, error)
+	// ForgetLimits makes the next Limits ask the brokers: somebody may be about to raise one.
+	ForgetLimits(topic string)
 	// Producer returns an idempotent producer for one partition at a time, to be released.
 	Producer(ctx context.Context) (Producer, error)
 }

@@ -130,6 +130,8 @@ func (f *fakeTarget) Ensure(_ context.Context, _ string, partitions int32) error
 
 func (f *fakeTarget) Limits(context.Context, string) (mirror.Limits, error) { return f.limits, nil }
 
+func (*fakeTarget) ForgetLimits(string) {}
+
 func (f *fakeTarget) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, error) {
 	if f.created == 0 {
 		return mirror.Ends{}, mirror.ErrMissing

@@ -181,6 +181,8 @@ func (t target) Ensure(ctx context.Context, _ string, _ int32) error {
 
 func (target) Limits(context.Context, string) (mirror.Limits, error) { return mirror.Limits{}, nil }
 
+func (target) ForgetLimits(string) {}
+
 func (t target) Producer(context.Context) (mirror.Producer, error) {
 	t.w.mu.Lock()
 	defer t.w.mu.Unlock()

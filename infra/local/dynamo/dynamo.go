@@ -43,6 +43,7 @@ func (r *remover) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	}
 	maps.Copy(w.Header(), answer.Header())
+	w.Header().Del("X-Amz-Crc32") // minidyn's is wrong, and clients warn of it
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes()) // the client is gone: nobody to tell
 }

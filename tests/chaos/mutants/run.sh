@@ -15,7 +15,7 @@ for patch in "${patches[@]}"; do
 	rm -rf "${work:?}/tree" && mkdir "$work/tree"
 	cp -r --parents go.mod go.sum shared/mirror shared/mm2 shared/tracker shared/watermark tests/chaos "$work/tree"
 	name=$(basename "$patch" .patch)
-	if ! patch -s -p1 -d "$work/tree" <"$patch" >"$work/log" 2>&1; then
+	if ! patch -s -p1 -F0 -d "$work/tree" <"$patch" >"$work/log" 2>&1; then
 		echo "$name: does not apply"
 		cat "$work/log"
 		missed=$((missed + 1))
