@@ -13,9 +13,10 @@ import (
 // run plays the schedule until everything has arrived and nothing is under way.
 func (w *world) run() error {
 	const most = 20_000
+	w.mu.Lock() // the scheduler has the world to itself, except in quiesce and pause
+	defer w.mu.Unlock()
 	for range most {
-		synctest.Wait()
-		w.sort()
+		w.quiesce()
 		if w.broken != nil || w.settled() {
 			return w.check()
 		}
@@ -29,7 +30,7 @@ func (w *world) run() error {
 			w.disturb()
 		case w.live-len(w.frozen) < 3 && (len(w.parked) == 0 || k == 4) && !time.Now().Before(w.again):
 			w.invoke()
-			synctest.Wait()
+			w.quiesce()
 			if len(w.parked) == 0 {
 				w.pause(time.Second)
 			}
@@ -42,10 +43,12 @@ func (w *world) run() error {
 	return errors.New("the schedule does not end")
 }
 
-// sort makes the order of the parked calls the schedule's, not the runtime's.
-func (w *world) sort() {
+// quiesce waits until every goroutine is parked or waits for time to pass. The order of the parked calls is then made the
+// schedule's, not the runtime's.
+func (w *world) quiesce() {
+	w.mu.Unlock()
+	synctest.Wait()
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	slices.SortFunc(w.parked, func(a, b *call) int {
 		return cmp.Or(cmp.Compare(a.inv.id, b.inv.id), cmp.Compare(a.part, b.part), cmp.Compare(a.seq, b.seq))
 	})
@@ -75,7 +78,9 @@ func (w *world) pause(d time.Duration) {
 		d = max(min(d, time.Until(w.late[0].by)), time.Millisecond)
 	}
 	w.note("pause %v", d)
+	w.mu.Unlock()
 	time.Sleep(d)
+	w.mu.Lock()
 }
 
 func (w *world) land(queue *[]late, i int) {
@@ -116,7 +121,6 @@ func (w *world) decide(c *call) {
 	}
 	w.count(c.name, v)
 	w.note("%d/p%d %s: %s", c.inv.id, c.part, c.name, v)
-	w.mu.Lock()
 	w.parked = slices.DeleteFunc(w.parked, func(o *call) bool { return o == c })
 	var dying []*call
 	if v == killBefore || v == killAfter { // the process dies, its other partitions with it
@@ -129,15 +133,14 @@ func (w *world) decide(c *call) {
 		mine := func(o *call) bool { return o.inv == c.inv }
 		w.parked, w.frozen = slices.DeleteFunc(w.parked, mine), slices.DeleteFunc(w.frozen, mine)
 	}
-	w.mu.Unlock()
 	if v == freeze {
 		w.frozen = append(w.frozen, c)
 	}
 	c.verdict <- v
-	synctest.Wait()
+	w.quiesce()
 	for _, o := range dying {
 		o.verdict <- killBefore
-		synctest.Wait()
+		w.quiesce()
 	}
 }
 
