@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -58,7 +59,7 @@ func hint(err error, reached bool, prefix string) string {
 	switch {
 	case errors.As(err, &aws):
 		return "" // it was not the cluster
-	case errors.As(err, &hungUp), errors.Is(err, kerr.SaslAuthenticationFailed), errors.Is(err, kerr.UnsupportedSaslMechanism):
+	case errors.As(err, &hungUp), errors.Is(err, io.EOF) && !reached, errors.Is(err, kerr.SaslAuthenticationFailed), errors.Is(err, kerr.UnsupportedSaslMechanism):
 		return fmt.Sprintf(" (check %[1]s_SECURITY_PROTOCOL, %[1]s_SASL_MECHANISM and the credentials in %[1]s_SECRET_ARN)", prefix)
 	case errors.As(err, &authority):
 		return fmt.Sprintf(" (check %[1]s_CA_SECRET_ARN and the host names in %[1]s_BOOTSTRAP_SERVERS)", prefix)
