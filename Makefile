@@ -3,6 +3,7 @@ GOLANGCI_LINT := v2.12.2
 MOTO          := 5.2.1
 KAFKA         := 4.1.0
 LOG4J_SLF4J   := 2.24.3
+SAM           := 1.170.0
 
 BIN   := bin
 TOOLS := .tools
@@ -10,10 +11,10 @@ N     ?= 20000
 SEED  ?= 1
 FUZZ  ?= 10s
 
-FUNCTIONS := mirror
+FUNCTIONS := mirror checkpoint
 LAMBDA    := -trimpath -tags lambda.norpc -ldflags "-s -w"
 
-.PHONY: help build demo test race lint fmt fuzz bench chaos mutants java integration clean $(FUNCTIONS:%=build-%)
+.PHONY: help build demo test race lint fmt fuzz bench chaos mutants sam java integration clean $(FUNCTIONS:%=build-%)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,15 @@ chaos: ## play N seeded fault schedules from SEED on
 
 mutants: ## remove one guard at a time and see the chaos suite fail
 	tests/chaos/mutants/run.sh
+
+sam: ## lint and build the deployment template, test what is built (Python)
+	SAM=$(SAM) TOOLS=$(abspath $(TOOLS)) infra/sam/check.sh
+
+# sam build calls these: it sets ARTIFACTS_DIR and wants a binary for Lambda's arm64 named bootstrap there.
+build-MirrorFunction: FUNCTION := mirror
+build-CheckpointFunction: FUNCTION := checkpoint
+build-MirrorFunction build-CheckpointFunction:
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build $(LAMBDA) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/$(FUNCTION)
 
 java: ## Java's OffsetSyncStore answers random histories as ours does (Java 17, Maven)
 	go test -tags java -count=1 -v ./tests/java

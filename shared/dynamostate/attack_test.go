@@ -2,6 +2,7 @@ package dynamostate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tidemark/infra/local/dynamo"
+	"tidemark/shared/checkpoint"
 	"tidemark/shared/dynamostate"
 	"tidemark/shared/mm2"
 	"tidemark/shared/watermark"
@@ -138,4 +142,61 @@ func TestThrottlingIsRetriedWithinTheBudget(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestLeaseFollowsItsRules(t *testing.T) {
+	b := newBed(t)
+	tick := func(minute int64) time.Time { return time.UnixMilli(minute * 60_000) }
+	take := func(owner string, minute, epoch int64, want error) {
+		t.Helper()
+		got, err := b.store.TakeLease(t.Context(), owner, tick(minute))
+		if !errors.Is(err, want) || err == nil && got != epoch {
+			t.Errorf("TakeLease(%s, %d) = %d, %v, want %d, %v", owner, minute, got, err, epoch, want)
+		}
+	}
+	take("a", 1, 1, nil)
+	take("a", 1, 1, nil) // its answer was lost
+	take("b", 1, 0, checkpoint.ErrServed)
+	take("b", 2, 2, nil) // a dead holder
+	take("a", 1, 0, checkpoint.ErrServed)
+	if err := b.store.RenewLease(t.Context(), "a", 1); !errors.Is(err, checkpoint.ErrSuperseded) {
+		t.Errorf("RenewLease of the one before: %v, want ErrSuperseded", err)
+	}
+	if err := b.store.RenewLease(t.Context(), "b", 2); err != nil {
+		t.Errorf("RenewLease: %v", err)
+	}
+}
+
+func TestScanLeavesTheFlowsOwnItemsOut(t *testing.T) {
+	b := newBed(t)
+	if _, err := b.store.TakeLease(t.Context(), "a", time.UnixMilli(1)); err != nil {
+		t.Fatal(err)
+	}
+	want := map[mm2.TopicPartition]int64{}
+	for i := range int32(30) {
+		c := claimAt("owner", 1_000_000)
+		c.Partition = mm2.TopicPartition{Topic: "scan-me", Partition: i}
+		if _, err := b.store.Claim(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		want[c.Partition] = 1
+	}
+	got := map[mm2.TopicPartition]int64{}
+	for state, err := range b.store.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[state.Partition] = state.Epoch
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("epochs by partition (-want +got):\n%s", diff)
+	}
+	b.put(t, map[string]types.AttributeValue{"next": s("x")})
+	var failed error
+	for _, err := range b.store.All(t.Context()) {
+		failed = errors.Join(failed, err)
+	}
+	if failed == nil || !strings.Contains(failed.Error(), "orders-0") {
+		t.Errorf("All over a broken item: %v, want an error that names it", failed)
+	}
 }

@@ -1,0 +1,19 @@
+package checkpoint
+
+// Names of the counts and gauges.
+const (
+	PassSucceeded              = "PassSucceeded"              // 1 for a pass that ended well, 0 for one that failed
+	SyncsWritten               = "SyncsWritten"               // offset syncs
+	CheckpointsWritten         = "CheckpointsWritten"         // checkpoints
+	CheckpointsUntranslatable  = "CheckpointsUntranslatable"  // group partitions without a sync to go by, or older than every sync
+	CheckpointsWithheld        = "CheckpointsWithheld"        // translations past the end of their remote partition
+	GroupErrors                = "GroupErrors"                // groups or group partitions that could not be read or written
+	UndecodableRecords         = "UndecodableRecords"         // records of internal topics that are not what they should be
+	InternalTopicsNotCompacted = "InternalTopicsNotCompacted" // internal topics with another cleanup policy
+	DuePartitions              = "DuePartitions"              // gauge: watermarks below what was stable STALL_SECONDS ago
+	StalledPartitions          = "StalledPartitions"          // gauge: those of them with a record waiting
+	WatermarkAgeSeconds        = "WatermarkAgeSeconds"        // gauge: how long the oldest of these has stood still
+	RecordsExpired             = "RecordsExpired"             // gauge: offsets that retention deleted before they were mirrored
+)
+
+const count = "Count"

@@ -1,0 +1,115 @@
+package checkpoint_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/shared/checkpoint"
+	"tidemark/shared/mm2"
+	"tidemark/shared/offsetsync"
+	"tidemark/shared/watermark"
+)
+
+func tp(topic string, partition int32) mm2.TopicPartition {
+	return mm2.TopicPartition{Topic: topic, Partition: partition}
+}
+
+// store holds syncs of partitions, each as upstream and downstream offset.
+func store(syncs ...mm2.OffsetSync) *offsetsync.Store {
+	s := offsetsync.New()
+	for _, sync := range syncs {
+		s.Add(sync)
+	}
+	s.Loaded()
+	return s
+}
+
+func sync(topic string, partition int32, upstream, downstream int64) mm2.OffsetSync {
+	return mm2.OffsetSync{TopicPartition: tp(topic, partition), Upstream: upstream, Downstream: downstream}
+}
+
+func view(s checkpoint.Translator, last ...mm2.Checkpoint) checkpoint.View {
+	v := checkpoint.View{
+		Syncs:  s,
+		Remote: func(topic string) string { return "us." + topic },
+		Target: map[mm2.TopicPartition]checkpoint.Bounds{tp("us.t", 0): {End: 1000}, tp("us.t", 1): {End: 1000}},
+		Last:   map[checkpoint.Position]mm2.Checkpoint{},
+	}
+	for _, c := range last {
+		v.Last[checkpoint.Position{Group: c.Group, Partition: c.TopicPartition}] = c
+	}
+	return v
+}
+
+func committed(group string, partition int32, offset int64) checkpoint.Committed {
+	return checkpoint.Committed{Group: group, Partition: tp("t", partition), Offset: offset, Metadata: "of " + group}
+}
+
+func written(group string, upstream, downstream int64) mm2.Checkpoint {
+	return mm2.Checkpoint{TopicPartition: tp("us.t", 0), Group: group, Upstream: upstream, Downstream: downstream, Metadata: "of " + group}
+}
+
+// TestMake has the vectors of MirrorCheckpointTaskTest and what Tidemark adds to its rules.
+func TestMake(t *testing.T) {
+	t.Parallel()
+	history := store(sync("t", 0, 11, 4), sync("t", 0, 12, 5))
+	tests := []struct {
+		name   string
+		view   checkpoint.View
+		groups []checkpoint.Committed
+		want   checkpoint.Plan
+	}{
+		{"past the sync", view(store(sync("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 10, 5)}}},
+		{"at the sync", view(store(sync("t", 0, 7, 8))), []checkpoint.Committed{committed("g", 0, 7)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 7, 8)}}},
+		{"downstream 0 is written", view(store(sync("t", 0, 5, 0))), []checkpoint.Committed{committed("g", 0, 5)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 5, 0)}}},
+		{"no sync of the partition", view(store(sync("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 1, 10)}, checkpoint.Plan{Untranslatable: 1}},
+		{"older than every sync", view(store(sync("t", 0, 30, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Untranslatable: 1}},
+		{"no offset", view(store(sync("t", 0, 1, 3))), []checkpoint.Committed{committed("g", 0, -1)}, checkpoint.Plan{Uncommitted: 1}},
+		{"no further downstream", view(history, written("g", 13, 6)), []checkpoint.Committed{committed("g", 0, 14)}, checkpoint.Plan{Unchanged: 1}},
+		{"downstream went back with the store", view(history, written("g", 13, 9)), []checkpoint.Committed{committed("g", 0, 13)}, checkpoint.Plan{Unchanged: 1}},
+		{"the group went back", view(history, written("g", 13, 9)), []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 12, 5)}}},
+		{"further downstream", view(history, written("g", 11, 4)), []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 12, 5)}}},
+		{"past the remote partition's end", bounded(view(history), 0, 5), []checkpoint.Committed{committed("g", 0, 20)}, checkpoint.Plan{Beyond: 1}},
+		{"at the remote partition's end", bounded(view(history), 0, 6), []checkpoint.Committed{committed("g", 0, 20)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 20, 6)}}},
+		{"below the target's log start", bounded(view(history), 50, 60), []checkpoint.Committed{committed("g", 0, 11)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 11, 50)}}},
+		{"the last checkpoint is past the target's end", bounded(view(history, written("g", 11, 900)), 0, 60), []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 12, 5)}}},
+		{"no remote partition", checkpoint.View{Syncs: history, Remote: func(string) string { return "none" }}, []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Beyond: 1}},
+		{"several groups, in order", view(history), []checkpoint.Committed{committed("h", 0, 12), committed("g", 0, 11)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 11, 4), written("h", 12, 5)}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, checkpoint.Make(test.view, test.groups)); diff != "" {
+				t.Errorf("Make (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func bounded(v checkpoint.View, start, end int64) checkpoint.View {
+	v.Target[tp("us.t", 0)] = checkpoint.Bounds{Start: start, End: end}
+	return v
+}
+
+func TestDueSyncs(t *testing.T) {
+	t.Parallel()
+	state := func(partition int32, next, last int64) watermark.State {
+		s := watermark.New(tp("t", partition))
+		s.Next, s.DownstreamNext, s.DownstreamLast = next, last+3, last
+		return s
+	}
+	states := []watermark.State{
+		state(3, 10, 7),             // moved
+		state(1, 10, 7),             // newest already
+		state(0, 10, 7),             // never synced
+		state(2, 10, 7),             // the topic has a later one
+		state(4, 0, watermark.None), // begun, nothing mirrored
+		watermark.New(tp("t", 5)),   // claimed only
+	}
+	s := store(sync("t", 1, 9, 7), sync("t", 2, 12, 9), sync("t", 3, 8, 6))
+	want := []mm2.OffsetSync{sync("t", 0, 9, 7), sync("t", 3, 9, 7)}
+	if diff := cmp.Diff(want, checkpoint.DueSyncs(states, s.Newest)); diff != "" {
+		t.Errorf("DueSyncs (-want +got):\n%s", diff)
+	}
+}
