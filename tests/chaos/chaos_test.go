@@ -110,7 +110,7 @@ func (w *world) abandon() {
 		for _, c := range calls {
 			c.inv.dead = true
 		}
-		live := w.live
+		live := w.live + w.internal.running
 		w.mu.Unlock()
 		for _, c := range calls {
 			c.verdict <- killBefore

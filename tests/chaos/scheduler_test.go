@@ -28,7 +28,10 @@ func (w *world) run() error {
 			w.land(&w.echoes, w.rng.IntN(len(w.echoes)))
 		case k == 3:
 			w.disturb()
-		case w.live-len(w.frozen) < 3 && (len(w.parked) == 0 || k == 4) && !time.Now().Before(w.again):
+		case k == 6 && w.internal.running < 2 && w.internal.ticks < 4:
+			w.read()
+			w.tick()
+		case w.live+w.internal.running-len(w.frozen) < 3 && (len(w.parked) == 0 || k == 4) && !time.Now().Before(w.again):
 			w.invoke()
 			w.quiesce()
 			if len(w.parked) == 0 {

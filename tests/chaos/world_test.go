@@ -46,8 +46,9 @@ type world struct {
 	again   time.Time
 	items   bool // whether the trigger brings again what the answer names only (batchItemFailures)
 
-	parts []*partition
-	state watermarktest.Memory
+	parts    []*partition
+	state    watermarktest.Memory
+	internal internal
 
 	broken error // an invariant that did not hold on the way
 	hits   map[string]*[verdicts]int
@@ -58,7 +59,7 @@ type world struct {
 // newWorld makes the clusters: a few partitions, some with identical neighbours, some with a record that the trigger drops.
 func newWorld(seed uint64, hits map[string]*[verdicts]int) *world {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	w := &world{rng: rng, faults: 1 + rng.IntN(faults), hits: hits}
+	w := &world{rng: rng, faults: 1 + rng.IntN(faults), hits: hits, internal: newInternal()}
 	created := rng.IntN(4) > 0
 	w.items = rng.IntN(2) == 0
 	for range 1 + rng.IntN(3) {
@@ -196,7 +197,7 @@ func (w *world) watch(part int32) {
 
 // settled says whether every partition stands where it has to, released, with nothing under way.
 func (w *world) settled() bool {
-	if w.live > 0 || len(w.late) > 0 || len(w.echoes) > 0 {
+	if w.live > 0 || w.internal.running > 0 || len(w.late) > 0 || len(w.echoes) > 0 {
 		return false
 	}
 	for part, p := range w.parts {

@@ -13,7 +13,7 @@ patches=("${@/#/tests/chaos/mutants/}")
 for patch in "${patches[@]}"; do
 	patch=${patch%.patch}.patch
 	rm -rf "${work:?}/tree" && mkdir "$work/tree"
-	cp -r --parents go.mod go.sum shared/mirror shared/mm2 shared/tracker shared/watermark tests/chaos "$work/tree"
+	cp -r --parents go.mod go.sum shared/checkpoint shared/mirror shared/mm2 shared/offsetsync shared/tracker shared/watermark tests/chaos "$work/tree"
 	name=$(basename "$patch" .patch)
 	if ! patch -s -p1 -F0 -d "$work/tree" <"$patch" >"$work/log" 2>&1; then
 		echo "$name: does not apply"

@@ -1,0 +1,278 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/shared/checkpoint"
+	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
+)
+
+const passPart = -2 // what a parked call of the pass names in place of a partition
+
+// internal are MM2's topics and the groups that they serve.
+type internal struct {
+	lease    checkpoint.Lease
+	topics   map[string][]*kgo.Record
+	groups   map[string][]int64 // next offset to read, by partition
+	ticks    int
+	running  int
+	warm     *checkpointer // the process of a pass that ended; nil: none, or it died
+	reported int   // checkpoints that were checked
+}
+
+// checkpointer is one process of the checkpoint function.
+type checkpointer struct {
+	w    *world
+	inv  *process
+	task *checkpoint.Task
+}
+
+func newInternal() internal {
+	return internal{topics: map[string][]*kgo.Record{}, groups: map[string][]int64{}}
+}
+
+// read lets the groups read on, or now and then go back, anywhere on the source.
+func (w *world) read() {
+	for _, group := range []string{"early", "late"} {
+		if w.internal.groups[group] == nil {
+			w.internal.groups[group] = make([]int64, len(w.parts))
+		}
+		for part, p := range w.parts {
+			if w.rng.IntN(3) == 0 {
+				w.internal.groups[group][part] = w.rng.Int64N(p.sourceEnd + 1)
+			}
+		}
+	}
+}
+
+// tick starts a pass: in the process of the last one, or in a new one. A later tick may come while an earlier pass runs,
+// and a tick may come twice.
+func (w *world) tick() {
+	if w.internal.ticks == 0 || w.rng.IntN(6) > 0 {
+		w.internal.ticks++
+	}
+	inv := &process{id: w.started, deadline: time.Now().Add(timeout), seq: map[int32]int{}}
+	w.started++
+	p := w.internal.warm
+	if w.internal.warm = nil; p == nil || w.rng.IntN(4) == 0 {
+		p = &checkpointer{w: w}
+		flow := checkpoint.Flow{
+			Names: mm2.Names{Source: "source", Target: "target"}, Policy: mm2.DefaultPolicy{},
+			Topics: func(string) bool { return true }, Groups: func(string) bool { return true },
+			EmitCheckpoints: true, CheckpointInterval: time.Minute, StallAfter: time.Hour,
+		}
+		source := checkpoint.Cluster{Admin: sourceAdmin{p}, Log: passLog{p}}
+		target := checkpoint.Cluster{Admin: targetAdmin{sourceAdmin{p}}, Log: passLog{p}, Writer: passWriter{p}}
+		p.task = checkpoint.NewTask(flow, source, target, passStates{p}, passLease{p}, unmeasured{}, slog.New(slog.DiscardHandler))
+	}
+	p.inv = inv
+	w.note("tick %d as %d", w.internal.ticks, inv.id)
+	w.internal.running++
+	at := time.UnixMilli(int64(w.internal.ticks) * 60_000)
+	go func() {
+		ctx, cancel := context.WithDeadline(context.Background(), inv.deadline)
+		defer cancel()
+		_ = p.task.Run(ctx, at) // a pass that failed is the next one's to make up for
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.internal.running--
+		if !inv.dead {
+			w.internal.warm = p
+		}
+	}()
+}
+
+// step parks a call.
+func (p *checkpointer) step(ctx context.Context, name string) (verdict, error) {
+	return p.w.step(ctx, p.inv, passPart, "pass "+name)
+}
+
+// promise checks a checkpoint as it is written: whatever its group has not read yet stands at its downstream offset or
+// behind it, and that offset is on the target.
+func (w *world) promise(r *kgo.Record) {
+	c, err := mm2.DecodeCheckpoint(r.Key, r.Value)
+	if err != nil {
+		w.broken = errors.Join(w.broken, err)
+		return
+	}
+	p := w.parts[c.Partition]
+	if c.Downstream > p.hw {
+		w.broken = errors.Join(w.broken, fmt.Errorf("partition %d: checkpoint %d is past the target's end %d", c.Partition, c.Downstream, p.hw))
+		return
+	}
+	for offset, e := range p.log[:c.Downstream] {
+		if tag := e.record.ProducerID; !e.record.Attrs.IsControl() && tag != foreign && tag >= c.Upstream {
+			w.broken = errors.Join(w.broken, fmt.Errorf("partition %d: group %s at %d is sent to %d and skips record %d at %d",
+				c.Partition, c.Group, c.Upstream, c.Downstream, tag, offset))
+		}
+	}
+	w.internal.reported++
+}
+
+type passLease struct{ *checkpointer }
+
+func (l passLease) TakeLease(ctx context.Context, owner string, tick time.Time) (int64, error) {
+	v, err := l.step(ctx, "take")
+	if err != nil {
+		return 0, err
+	}
+	taken, err := l.w.internal.lease.Take(owner, tick)
+	if err == nil {
+		l.w.internal.lease = taken
+	}
+	return taken.Epoch, errors.Join(err, after(v))
+}
+
+func (l passLease) RenewLease(ctx context.Context, owner string, epoch int64) error {
+	v, err := l.step(ctx, "renew")
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.w.internal.lease.Holds(owner, epoch), after(v))
+}
+
+type passStates struct{ *checkpointer }
+
+// All reads each item at a moment of its own, as a scan does.
+func (s passStates) All(ctx context.Context) iter.Seq2[watermark.State, error] {
+	return func(yield func(watermark.State, error) bool) {
+		for part := range s.w.parts {
+			v, err := s.step(ctx, "scan")
+			if !yield(s.w.item(int32(part)), errors.Join(err, after(v))) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+type passLog struct{ *checkpointer }
+
+func (l passLog) Extent(ctx context.Context, tp mm2.TopicPartition) (string, int64, int64, error) {
+	v, err := l.step(ctx, "extent")
+	return "id", 0, int64(len(l.w.internal.topics[tp.Topic])), errors.Join(err, after(v))
+}
+
+func (l passLog) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
+	return func(yield func([]*kgo.Record, error) bool) {
+		for from < to {
+			v, err := l.step(ctx, "read")
+			if err = errors.Join(err, after(v)); err != nil {
+				yield(nil, err)
+				return
+			}
+			next := from + 1 + l.w.rng.Int64N(to-from)
+			if !yield(l.w.internal.topics[tp.Topic][from:next], nil) {
+				return
+			}
+			from = next
+		}
+	}
+}
+
+type passWriter struct{ *checkpointer }
+
+// ProduceSync appends each record, or not, by a verdict of its own.
+func (p passWriter) ProduceSync(ctx context.Context, records ...*kgo.Record) kgo.ProduceResults {
+	var results kgo.ProduceResults
+	for _, r := range records {
+		v, err := p.step(ctx, "write")
+		if err == nil {
+			err = after(v)
+			topic := p.w.internal.topics[r.Topic]
+			c := *r
+			c.Offset = int64(len(topic))
+			p.w.internal.topics[r.Topic] = append(topic, &c)
+			if r.Topic == "source.checkpoints.internal" {
+				p.w.promise(&c)
+			}
+		}
+		results = append(results, kgo.ProduceResult{Record: r, Err: err})
+	}
+	return results
+}
+
+// unmeasured is no metrics.
+type unmeasured struct{}
+
+func (unmeasured) Add(string, int64)         {}
+func (unmeasured) Max(string, string, int64) {}
+func (unmeasured) Property(string, any)      {}
+
+// sourceAdmin answers about the source.
+type sourceAdmin struct{ *checkpointer }
+
+func (a sourceAdmin) ListTopics(ctx context.Context, _ ...string) (kadm.TopicDetails, error) {
+	v, err := a.step(ctx, "topics")
+	return kadm.TopicDetails{topic: {Topic: topic}}, errors.Join(err, after(v))
+}
+
+func (a sourceAdmin) ListStartOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+	return a.offsets(ctx, topics, func(*partition) int64 { return 0 })
+}
+
+func (a sourceAdmin) ListEndOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+	return a.offsets(ctx, topics, func(p *partition) int64 { return p.sourceEnd })
+}
+
+func (a sourceAdmin) ListCommittedOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+	return a.ListEndOffsets(ctx, topics...)
+}
+
+func (a sourceAdmin) offsets(ctx context.Context, topics []string, of func(*partition) int64) (kadm.ListedOffsets, error) {
+	v, err := a.step(ctx, "offsets")
+	listed := kadm.ListedOffsets{}
+	for _, name := range topics {
+		listed[name] = map[int32]kadm.ListedOffset{}
+		for part, p := range a.w.parts {
+			listed[name][int32(part)] = kadm.ListedOffset{Topic: name, Partition: int32(part), Offset: of(p)}
+		}
+	}
+	return listed, errors.Join(err, after(v))
+}
+
+func (a sourceAdmin) ListGroups(ctx context.Context, _ ...string) (kadm.ListedGroups, error) {
+	v, err := a.step(ctx, "groups")
+	groups := kadm.ListedGroups{}
+	for name := range a.w.internal.groups {
+		groups[name] = kadm.ListedGroup{Group: name, ProtocolType: "consumer"}
+	}
+	return groups, errors.Join(err, after(v))
+}
+
+func (a sourceAdmin) FetchManyOffsets(ctx context.Context, groups ...string) kadm.FetchOffsetsResponses {
+	v, err := a.step(ctx, "positions")
+	err = errors.Join(err, after(v))
+	all := kadm.FetchOffsetsResponses{}
+	for _, name := range groups {
+		fetched := kadm.OffsetResponses{}
+		for part, at := range a.w.internal.groups[name] {
+			fetched.Add(kadm.OffsetResponse{Offset: kadm.Offset{Topic: topic, Partition: int32(part), At: at}})
+		}
+		all[name] = kadm.FetchOffsetsResponse{Group: name, Fetched: fetched, Err: err}
+	}
+	return all
+}
+
+func (sourceAdmin) CreateTopic(context.Context, int32, int16, map[string]*string, string) (kadm.CreateTopicResponse, error) {
+	return kadm.CreateTopicResponse{}, nil
+}
+
+func (sourceAdmin) DescribeTopicConfigs(context.Context, ...string) (kadm.ResourceConfigs, error) {
+	return nil, nil
+}
+
+// targetAdmin answers about the target.
+type targetAdmin struct{ sourceAdmin }
+
+func (a targetAdmin) ListEndOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+	return a.offsets(ctx, topics, func(p *partition) int64 { return p.hw })
+}
