@@ -25,7 +25,7 @@ func store(syncs ...mm2.OffsetSync) *offsetsync.Store {
 	return s
 }
 
-func sync(topic string, partition int32, upstream, downstream int64) mm2.OffsetSync {
+func syncOf(topic string, partition int32, upstream, downstream int64) mm2.OffsetSync {
 	return mm2.OffsetSync{TopicPartition: tp(topic, partition), Upstream: upstream, Downstream: downstream}
 }
 
@@ -53,19 +53,19 @@ func written(group string, upstream, downstream int64) mm2.Checkpoint {
 // TestMake has the vectors of MirrorCheckpointTaskTest and what Tidemark adds to its rules.
 func TestMake(t *testing.T) {
 	t.Parallel()
-	history := store(sync("t", 0, 11, 4), sync("t", 0, 12, 5))
+	history := store(syncOf("t", 0, 11, 4), syncOf("t", 0, 12, 5))
 	tests := []struct {
 		name   string
 		view   checkpoint.View
 		groups []checkpoint.Committed
 		want   checkpoint.Plan
 	}{
-		{"past the sync", view(store(sync("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 10, 5)}}},
-		{"at the sync", view(store(sync("t", 0, 7, 8))), []checkpoint.Committed{committed("g", 0, 7)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 7, 8)}}},
-		{"downstream 0 is written", view(store(sync("t", 0, 5, 0))), []checkpoint.Committed{committed("g", 0, 5)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 5, 0)}}},
-		{"no sync of the partition", view(store(sync("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 1, 10)}, checkpoint.Plan{Untranslatable: 1}},
-		{"older than every sync", view(store(sync("t", 0, 30, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Untranslatable: 1}},
-		{"no offset", view(store(sync("t", 0, 1, 3))), []checkpoint.Committed{committed("g", 0, -1)}, checkpoint.Plan{Uncommitted: 1}},
+		{"past the sync", view(store(syncOf("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 10, 5)}}},
+		{"at the sync", view(store(syncOf("t", 0, 7, 8))), []checkpoint.Committed{committed("g", 0, 7)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 7, 8)}}},
+		{"downstream 0 is written", view(store(syncOf("t", 0, 5, 0))), []checkpoint.Committed{committed("g", 0, 5)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 5, 0)}}},
+		{"no sync of the partition", view(store(syncOf("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 1, 10)}, checkpoint.Plan{Untranslatable: 1}},
+		{"older than every sync", view(store(syncOf("t", 0, 30, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Untranslatable: 1}},
+		{"no offset", view(store(syncOf("t", 0, 1, 3))), []checkpoint.Committed{committed("g", 0, -1)}, checkpoint.Plan{Uncommitted: 1}},
 		{"no further downstream", view(history, written("g", 13, 6)), []checkpoint.Committed{committed("g", 0, 14)}, checkpoint.Plan{Unchanged: 1}},
 		{"downstream went back with the store", view(history, written("g", 13, 9)), []checkpoint.Committed{committed("g", 0, 13)}, checkpoint.Plan{Unchanged: 1}},
 		{"the group went back", view(history, written("g", 13, 9)), []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 12, 5)}}},
@@ -107,8 +107,8 @@ func TestDueSyncs(t *testing.T) {
 		state(4, 0, watermark.None), // begun, nothing mirrored
 		watermark.New(tp("t", 5)),   // claimed only
 	}
-	s := store(sync("t", 1, 9, 7), sync("t", 2, 12, 9), sync("t", 3, 8, 6))
-	want := []mm2.OffsetSync{sync("t", 0, 9, 7), sync("t", 3, 9, 7)}
+	s := store(syncOf("t", 1, 9, 7), syncOf("t", 2, 12, 9), syncOf("t", 3, 8, 6))
+	want := []mm2.OffsetSync{syncOf("t", 0, 9, 7), syncOf("t", 3, 9, 7)}
 	if diff := cmp.Diff(want, checkpoint.DueSyncs(states, s.Newest)); diff != "" {
 		t.Errorf("DueSyncs (-want +got):\n%s", diff)
 	}

@@ -26,7 +26,7 @@ type internal struct {
 	ticks    int
 	running  int
 	warm     *checkpointer // the process of a pass that ended; nil: none, or it died
-	reported int   // checkpoints that were checked
+	reported int           // checkpoints that were checked
 }
 
 // checkpointer is one process of the checkpoint function.
