@@ -21,11 +21,12 @@ const (
 	demoLimit   = 58 * time.Second // it ends by itself within a minute
 	demoTraffic = 8 * time.Second  // how long records are written
 	demoKills   = 2                // that leave a partition claimed
+	demoTick    = 2 * time.Second  // between two ticks of the schedule; their scheduled times are a minute apart
 )
 
 var errDifferent = errors.New("the copy is not right")
 
-// demo writes records, kills the function twice while it carries them, waits until all have arrived, and compares both logs. The
+// demo writes records, kills the function twice while it carries them, waits until all have arrived, compares both logs, and fails consumer groups over. The
 // kills come early and close together: a dead owner's claim has to run out before its partitions go on, and the two then run out
 // side by side.
 func demo(ctx context.Context, s *stack, t *table, records int) error {
@@ -49,15 +50,15 @@ func demo(ctx context.Context, s *stack, t *table, records int) error {
 	if err == nil {
 		rows, err = s.settle(running)
 	}
+	if err == nil {
+		err = errors.Join(s.verdict(running, t, rows), s.failover(running, t, rows))
+	}
 	stop()
 	// The cause of a cut-off is the background's fault, if there is one, or the limit.
 	if fault := errors.Join(background.Wait(), context.Cause(ctx)); fault != nil {
 		return fault
 	}
-	if err != nil {
-		return err
-	}
-	return s.verdict(ctx, t, rows)
+	return err
 }
 
 // settle waits until every record has arrived, and returns what the table then shows.

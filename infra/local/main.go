@@ -1,8 +1,9 @@
-// Command local runs a whole flow on this machine: two Kafka clusters, the state table, the built mirror function under a Lambda
-// Runtime API, and the trigger that feeds it.
+// Command local runs a whole flow on this machine: two Kafka clusters, the state table, the built functions under a Lambda Runtime
+// API, the trigger that feeds one and the schedule that ticks the other.
 //
 //	go run ./infra/local            keeps it running and prints how to produce and consume
-//	go run ./infra/local -demo      mirrors some records, kills the function twice on the way, compares both logs, and ends
+//	go run ./infra/local -demo      mirrors some records, kills the function twice on the way, compares both logs,
+//	                                fails consumer groups over, and ends
 //	go run ./infra/local produce    writes records to a topic
 //	go run ./infra/local consume    lists a topic's records
 //
@@ -62,7 +63,7 @@ type settings struct {
 	topic                    string
 	partitions               int
 	pollers, batch           int
-	mirror                   string
+	mirror, checkpoint       string
 	demo                     bool
 	records                  int
 }
@@ -78,7 +79,8 @@ func parse(args []string) (settings, error) {
 	flags.IntVar(&s.pollers, "pollers", 3, "invocations at a time")
 	flags.IntVar(&s.batch, "batch", 100, "records an invocation")
 	flags.StringVar(&s.mirror, "mirror", "", "the built function; empty: build it into bin/mirror")
-	flags.BoolVar(&s.demo, "demo", false, "mirror some records, kill the function twice, compare both logs, end")
+	flags.StringVar(&s.checkpoint, "checkpoint", "", "the built function; empty: build it into bin/checkpoint")
+	flags.BoolVar(&s.demo, "demo", false, "mirror some records, kill the function twice, compare both logs, fail groups over, end")
 	flags.IntVar(&s.records, "records", 20_000, "records of the demo")
 	if err := flags.Parse(args); err != nil {
 		return settings{}, err
@@ -114,6 +116,8 @@ Any Kafka client will do. To produce records with everything odd in them, and to
 
   go run ./infra/local produce -brokers %[1]s -topic %[3]s
   go run ./infra/local consume -brokers %[2]s -topic %[4]s
+
+Each minute the checkpoint function writes offset syncs, and checkpoints of the source's consumer groups (us.checkpoints.internal).
 
 Ctrl-C ends it.
 

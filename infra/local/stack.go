@@ -32,6 +32,7 @@ type stack struct {
 	topic    string
 	function *runtimeapi.Function
 	trigger  *mapping.Mapping
+	schedule *scheduler
 	observer *observer
 
 	broken chan error // an [runtimeapi.InitError]: the function does not start
@@ -40,7 +41,11 @@ type stack struct {
 // start builds the function if need be and starts everything but the trigger. Close the stack in the end, also after an error.
 func start(ctx context.Context, s settings, output io.Writer, log *slog.Logger) (*stack, error) {
 	st := &stack{topic: s.topic, broken: make(chan error, 1)}
-	binary, err := build(ctx, s.mirror)
+	mirror, err := build(ctx, "mirror", s.mirror)
+	if err != nil {
+		return st, err
+	}
+	checkpoint, err := build(ctx, "checkpoint", s.checkpoint)
 	if err != nil {
 		return st, err
 	}
@@ -51,34 +56,40 @@ func start(ctx context.Context, s settings, output io.Writer, log *slog.Logger) 
 	if err := st.bed.CreateTopic(ctx, s.topic, int32(s.partitions)); err != nil {
 		return st, err
 	}
-	st.function = runtimeapi.New(binary, runtimeapi.Options{
-		Name: "mirror", Concurrency: s.pollers, Output: output, Log: log,
-		Env: []string{
-			"SOURCE_CLUSTER_ALIAS=" + sourceAlias,
-			"TARGET_CLUSTER_ALIAS=" + targetAlias,
-			"SOURCE_BOOTSTRAP_SERVERS=" + strings.Join(st.bed.Source, ","),
-			"TARGET_BOOTSTRAP_SERVERS=" + strings.Join(st.bed.Target, ","),
-			"STATE_TABLE=" + st.bed.Table,
-			"TOPICS=" + regexp.QuoteMeta(s.topic),
-			"AWS_ENDPOINT_URL_DYNAMODB=" + st.bed.DynamoDB,
-		},
-	})
+	env := []string{
+		"SOURCE_CLUSTER_ALIAS=" + sourceAlias,
+		"TARGET_CLUSTER_ALIAS=" + targetAlias,
+		"SOURCE_BOOTSTRAP_SERVERS=" + strings.Join(st.bed.Source, ","),
+		"TARGET_BOOTSTRAP_SERVERS=" + strings.Join(st.bed.Target, ","),
+		"STATE_TABLE=" + st.bed.Table,
+		"TOPICS=" + regexp.QuoteMeta(s.topic),
+		"OFFSET_SYNCS_TOPIC_REPLICATION_FACTOR=-1", "CHECKPOINTS_TOPIC_REPLICATION_FACTOR=-1", "HEARTBEATS_TOPIC_REPLICATION_FACTOR=-1",
+		"AWS_ENDPOINT_URL_DYNAMODB=" + st.bed.DynamoDB,
+	}
+	st.function = runtimeapi.New(mirror, runtimeapi.Options{Name: "mirror", Concurrency: s.pollers, Output: output, Log: log, Env: env})
+	st.schedule = &scheduler{
+		function: runtimeapi.New(checkpoint, runtimeapi.Options{Name: "checkpoint", Concurrency: 1, Output: output, Log: log, Env: env}),
+		every:    time.Minute, apart: time.Minute, log: log,
+	}
+	if s.demo {
+		st.schedule.every = demoTick
+	}
 	st.trigger = mapping.New(st.bed.Source, s.topic, st.invoke, mapping.Options{BatchSize: s.batch, Pollers: s.pollers, Log: log})
 	st.observer, err = newObserver(st.bed, s.topic, st.remote())
 	return st, err
 }
 
-// build makes the function from this module's source, as it is deployed, and returns its path; given is used as it is.
-func build(ctx context.Context, given string) (string, error) {
+// build makes a function from this module's source, as it is deployed, and returns its path; given is used as it is.
+func build(ctx context.Context, function, given string) (string, error) {
 	path, err := filepath.Abs(given)
 	if given != "" || err != nil {
 		return path, err
 	}
-	if path, err = filepath.Abs(filepath.Join("bin", "mirror")); err != nil {
+	if path, err = filepath.Abs(filepath.Join("bin", function)); err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", //nolint:gosec // fixed but for the working directory
-		"-o", path, "tidemark/functions/mirror")
+		"-o", path, "tidemark/functions/"+function)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", path, err, out)
@@ -109,10 +120,11 @@ func (s *stack) invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, err
 }
 
-// run lets the trigger work until ctx ends, and returns nil then.
+// run lets the trigger and the schedule work until ctx ends, and returns nil then.
 func (s *stack) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.trigger.Run(ctx) })
+	group.Go(func() error { return s.schedule.run(ctx) })
 	group.Go(func() error {
 		select {
 		case err := <-s.broken:
@@ -159,6 +171,9 @@ func (s *stack) close() {
 	}
 	if s.function != nil {
 		s.function.Close()
+	}
+	if s.schedule != nil {
+		s.schedule.function.Close()
 	}
 	if s.bed != nil {
 		s.bed.Close()
