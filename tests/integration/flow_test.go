@@ -37,6 +37,7 @@ type flow struct {
 	function      *runtimeapi.Function
 	trigger       *mapping.Mapping
 	store         *dynamostate.Store
+	dynamoDB      string        // the state table's URL
 	printed       string        // the file with what the function printed
 	began         chan struct{} // says that an invocation began, to whoever waits for one
 
@@ -54,7 +55,7 @@ func newFlow(t *testing.T, topic string, s settings) *flow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.store = ground.State
+	f.store, f.dynamoDB = ground.State, ground.DynamoDB
 	output, err := os.Create(f.printed)
 	if err != nil {
 		t.Fatal(err)

@@ -46,5 +46,7 @@ install "moto-$MOTO" moto
 TMPDIR=$(mktemp -d)
 trap 'rm -rf "$TMPDIR"' EXIT
 export TMPDIR TIDEMARK_KAFKA=$TOOLS/kafka-$KAFKA TIDEMARK_MOTO=$TOOLS/moto-$MOTO TIDEMARK_MIRROR=$TMPDIR/mirror
+export TIDEMARK_CHECKPOINT=$TMPDIR/checkpoint
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_MIRROR" ../../functions/mirror
+CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_CHECKPOINT" ../../functions/checkpoint
 go test -tags integration -count=1 -v -timeout 12m -parallel 6 -run "${RUN:-.}" ./... -seed "${SEED:-1}"
