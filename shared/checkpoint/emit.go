@@ -96,14 +96,7 @@ func (t *Task) readCheckpoints(ctx context.Context) error {
 	})
 }
 
-// remote is the name under which a failed-over consumer reads a source topic: what came from the target goes back to its
-// own name there (MirrorCheckpointTask.renameTopicPartition).
-func (t *Task) remote(topic string) string {
-	if alias, ok := t.flow.Policy.Source(topic); ok && alias == t.flow.Names.Target {
-		return mm2.Original(t.flow.Policy, topic)
-	}
-	return t.flow.Policy.Remote(t.flow.Names.Source, topic)
-}
+func (t *Task) remote(topic string) string { return RemoteTopic(t.flow.Policy, t.flow.Names, topic) }
 
 // bounds asks what the remote partitions of the groups' topics hold. One that does not exist is absent.
 func (t *Task) bounds(ctx context.Context, groups []Committed) (map[mm2.TopicPartition]Bounds, error) {

@@ -67,6 +67,15 @@ func Make(v View, groups []Committed) Plan {
 	return p
 }
 
+// RemoteTopic is the name under which a failed-over consumer reads a source topic: what came from the target goes back to
+// its own name there (MirrorCheckpointTask.renameTopicPartition).
+func RemoteTopic(p mm2.Policy, flow mm2.Names, topic string) string {
+	if alias, ok := p.Source(topic); ok && alias == flow.Target {
+		return mm2.Original(p, topic)
+	}
+	return p.Remote(flow.Source, topic)
+}
+
 // translate returns the checkpoint of one group partition, if one is due, and counts why not otherwise.
 func (p *Plan) translate(v View, c Committed) (mm2.Checkpoint, bool) {
 	if c.Offset < 0 {

@@ -113,3 +113,89 @@ func TestDueSyncs(t *testing.T) {
 		t.Errorf("DueSyncs (-want +got):\n%s", diff)
 	}
 }
+
+// TestRenaming has the vectors of MirrorCheckpointTaskTest.testDownstreamTopicRenaming and testCheckpoint.
+func TestRenaming(t *testing.T) {
+	t.Parallel()
+	flow := mm2.Names{Source: "source1", Target: "target2"}
+	remote := func(topic string) string { return checkpoint.RemoteTopic(mm2.DefaultPolicy{}, flow, topic) }
+	for topic, want := range map[string]string{"topic3": "source1.topic3", "target2.topic3": "topic3", "source6.topic7": "source1.source6.topic7"} {
+		if got := remote(topic); got != want {
+			t.Errorf("RemoteTopic(%q) = %q, want %q", topic, got, want)
+		}
+	}
+	v := checkpoint.View{
+		Syncs: store(syncOf("topic1", 2, 3, 4), syncOf("target2.topic5", 6, 7, 8)), Remote: remote,
+		Target: map[mm2.TopicPartition]checkpoint.Bounds{tp("source1.topic1", 2): {End: 100}, tp("topic5", 6): {End: 100}},
+	}
+	got := checkpoint.Make(v, []checkpoint.Committed{
+		{Group: "group9", Partition: tp("topic1", 2), Offset: 10},
+		{Group: "group11", Partition: tp("target2.topic5", 6), Offset: 12},
+		{Group: "group13", Partition: tp("target2.topic5", 6), Offset: 7},
+	})
+	want := []mm2.Checkpoint{
+		{TopicPartition: tp("topic5", 6), Group: "group11", Upstream: 12, Downstream: 9},
+		{TopicPartition: tp("topic5", 6), Group: "group13", Upstream: 7, Downstream: 8},
+		{TopicPartition: tp("source1.topic1", 2), Group: "group9", Upstream: 10, Downstream: 5},
+	}
+	if diff := cmp.Diff(want, got.Checkpoints); diff != "" {
+		t.Errorf("checkpoints (-want +got):\n%s", diff)
+	}
+}
+
+// step is a pass of a history: syncs come, a group stands somewhere, and a downstream offset is written, or -1: none.
+type step struct {
+	syncs     []mm2.OffsetSync
+	restart   bool // the store is loaded anew from these syncs alone; the checkpoints are known
+	committed int64
+	want      int64
+}
+
+// TestHistories has the vectors testCheckpointRecordsMonotonicIfStoreRewinds and testCheckpointsTaskRestartUsesExisting-
+// Checkpoints of MirrorCheckpointTaskTest.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	at := func(pairs ...int64) (syncs []mm2.OffsetSync) {
+		for i := 0; i < len(pairs); i += 2 {
+			syncs = append(syncs, syncOf("t", 0, pairs[i], pairs[i+1]))
+		}
+		return syncs
+	}
+	for name, steps := range map[string][]step{
+		"the store's history shrinks": {
+			{syncs: at(11, 4, 12, 5), committed: 13, want: 6},
+			{syncs: at(13, 6, 14, 7, 15, 8, 16, 9, 17, 10), committed: 13, want: -1},
+			{committed: 12, want: 5}, // the group went back
+		},
+		"a restart knows what was written": {
+			{syncs: at(100, 100, 200, 200, 300, 300), committed: 250, want: 201},
+			{restart: true, syncs: at(175, 175, 275, 275, 375, 375, 475, 475), committed: 250, want: -1},
+			{committed: 370, want: -1},
+			{committed: 400, want: 376},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, v := offsetsync.New(), view(nil)
+			s.Loaded()
+			for i, step := range steps {
+				if step.restart {
+					s = offsetsync.New()
+				}
+				for _, sync := range step.syncs {
+					s.Add(sync)
+				}
+				s.Loaded()
+				v.Syncs = s
+				got := int64(-1)
+				for _, c := range checkpoint.Make(v, []checkpoint.Committed{committed("g", 0, step.committed)}).Checkpoints {
+					got = c.Downstream
+					v.Last[checkpoint.Position{Group: c.Group, Partition: c.TopicPartition}] = c
+				}
+				if got != step.want {
+					t.Errorf("pass %d: a group at %d is sent to %d, want %d", i, step.committed, got, step.want)
+				}
+			}
+		})
+	}
+}

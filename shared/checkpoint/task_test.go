@@ -413,3 +413,33 @@ func TestGauges(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlySelectedTopicsOfSelectedGroups is testFindConsumerGroupsCommonScenarios of MirrorCheckpointConnectorTest: a group
+// counts for the topics that the flow selects.
+func TestOnlySelectedTopicsOfSelectedGroups(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.mirrored(5, 4)
+	for name, topics := range map[string][]string{"g1": {"other", "t"}, "g2": {"t", "none"}, "g3": {"other"}, "other": {"t"}} {
+		w.listed[name] = kadm.ListedGroup{Group: name}
+		fetched := kadm.OffsetResponses{}
+		for _, topic := range topics {
+			fetched.Add(kadm.OffsetResponse{Offset: kadm.Offset{Topic: topic, At: 5}})
+		}
+		w.groups[name] = kadm.FetchOffsetsResponse{Group: name, Fetched: fetched}
+	}
+	if err := pass(t, w.task(nil), 1); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range w.topics["us.checkpoints.internal"] {
+		c, err := mm2.DecodeCheckpoint(r.Key, r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, c.Group+" "+c.TopicPartition.String())
+	}
+	if diff := cmp.Diff([]string{"g1 us.t-0", "g2 us.t-0"}, got); diff != "" {
+		t.Errorf("checkpoints (-want +got):\n%s", diff)
+	}
+}
