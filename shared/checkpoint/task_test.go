@@ -437,7 +437,7 @@ func TestOnlySelectedTopicsOfSelectedGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, c.Group+" "+c.TopicPartition.String())
+		got = append(got, c.Group+" "+c.String())
 	}
 	if diff := cmp.Diff([]string{"g1 us.t-0", "g2 us.t-0"}, got); diff != "" {
 		t.Errorf("checkpoints (-want +got):\n%s", diff)
