@@ -257,3 +257,24 @@ func TestRemote(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckpoint(t *testing.T) {
+	t.Parallel()
+	got, err := config.LoadCheckpoint(environment(nil))
+	if err != nil || !got.EmitCheckpoints || !got.EmitHeartbeats || got.CheckpointInterval != time.Minute || got.HeartbeatInterval != time.Minute {
+		t.Errorf("LoadCheckpoint = %+v, %v, want MM2's defaults each minute", got, err)
+	}
+	got, err = config.LoadCheckpoint(environment(map[string]string{
+		"EMIT_CHECKPOINTS_ENABLED": "false", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "5", "EMIT_HEARTBEATS_ENABLED": "false", "EMIT_HEARTBEATS_INTERVAL_SECONDS": "7",
+	}))
+	if err != nil || got.EmitCheckpoints || got.EmitHeartbeats || got.CheckpointInterval != 5*time.Second || got.HeartbeatInterval != 7*time.Second {
+		t.Errorf("LoadCheckpoint = %+v, %v, want what was set", got, err)
+	}
+	_, err = config.LoadCheckpoint(environment(map[string]string{
+		"EMIT_CHECKPOINTS_ENABLED": "yes", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "0", "SYNC_GROUP_OFFSETS_ENABLED": "true", "MIRROR_FUNCTION_NAME": "mirror",
+	}))
+	faults := (*config.Error)(nil)
+	if !errors.As(err, &faults) || len(faults.Faults) != 4 {
+		t.Errorf("err = %v, want four faults", err)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tidemark/shared/checkpoint"
 )
 
 // alarms are what the template has, apart from descriptions. The dimension is the flow alone, for that is all that the
@@ -16,11 +18,11 @@ func alarms() map[string]object {
 			"ComparisonOperator": comparison, "Threshold": threshold, "TreatMissingData": missing,
 		}
 	}
-	passes := alarm("PassSucceeded", "Sum", "3", "3", "LessThanThreshold", "1", "breaching")
+	passes := alarm(checkpoint.PassSucceeded, "Sum", "3", "3", "LessThanThreshold", "1", "breaching")
 	passes["WarmUpConfiguration"] = object{"WarmUpPeriodDurationInMinutes": "15"}
 	return map[string]object{
-		"StalledPartitionsAlarm": alarm("StalledPartitions", "Maximum", "3", "2", "GreaterThanThreshold", "0", "ignore"),
-		"WatermarkAgeAlarm":      alarm("WatermarkAgeSeconds", "Maximum", "5", "3", "GreaterThanThreshold", "300", "ignore"),
+		"StalledPartitionsAlarm": alarm(checkpoint.StalledPartitions, "Maximum", "3", "2", "GreaterThanThreshold", "0", "ignore"),
+		"WatermarkAgeAlarm":      alarm(checkpoint.WatermarkAgeSeconds, "Maximum", "5", "3", "GreaterThanThreshold", "300", "ignore"),
 		"PassSucceededAlarm":     passes,
 	}
 }

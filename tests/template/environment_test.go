@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,7 +66,18 @@ func TestVariables(t *testing.T) {
 func read(t *testing.T, s *stack, id string) config.Mirror {
 	t.Helper()
 	variables := at(s.properties(id), "Environment", "Variables")
-	c, err := config.LoadMirror(func(name string) string { text, _ := variables[name].(string); return text })
+	getenv := func(name string) string { text, _ := variables[name].(string); return text }
+	if id == "CheckpointFunction" {
+		c, err := config.LoadCheckpoint(getenv)
+		if err != nil {
+			t.Fatalf("%s refuses its environment: %v", id, err)
+		}
+		if !c.EmitCheckpoints || !c.EmitHeartbeats || c.CheckpointInterval != time.Minute || c.HeartbeatInterval != time.Minute {
+			t.Errorf("%s: emits %+v, want checkpoints and heartbeats each minute", id, c)
+		}
+		return config.Mirror{Flow: c.Flow}
+	}
+	c, err := config.LoadMirror(getenv)
 	if err != nil {
 		t.Fatalf("%s refuses its environment: %v", id, err)
 	}
