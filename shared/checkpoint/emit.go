@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,15 +15,14 @@ import (
 	"tidemark/shared/mm2"
 )
 
-// checkpoints is the checkpoints topic and the last checkpoint of each position in it.
+// checkpoints is the checkpoints topic, on the target, and the last checkpoint of each position in it.
 type checkpoints struct {
-	cluster Cluster
-	feed    feed
-	last    map[Position]mm2.Checkpoint
+	feed feed
+	last map[Position]mm2.Checkpoint
 }
 
-func newCheckpoints(c Cluster, topic string) *checkpoints {
-	return &checkpoints{cluster: c, feed: feed{log: c.Log, topic: topic}, last: make(map[Position]mm2.Checkpoint)}
+func newCheckpoints(log Log, topic string) *checkpoints {
+	return &checkpoints{feed: feed{log: log, topic: topic}, last: make(map[Position]mm2.Checkpoint)}
 }
 
 // checkpoint reads what was written before, plans, and writes. A group or partition that cannot be asked about is counted
@@ -35,11 +35,12 @@ func (t *Task) checkpoint(ctx context.Context, held func(context.Context) error)
 	if err != nil {
 		return err
 	}
-	bounds, err := t.bounds(ctx, groups)
+	remote := t.remoteTopics(groups)
+	bounds, err := t.bounds(ctx, remote)
 	if err != nil {
 		return err
 	}
-	plan := Make(View{Syncs: t.syncs.store, Remote: t.remote, Target: bounds, Last: t.checkpoints.last}, groups)
+	plan := Make(View{Syncs: t.syncs.store, Remote: remote, Target: bounds, Last: t.checkpoints.last}, groups)
 	t.metrics.Add(CheckpointsUntranslatable, int64(plan.Untranslatable))
 	t.metrics.Add(CheckpointsWithheld, int64(plan.Beyond))
 	if len(plan.Checkpoints) == 0 {
@@ -66,7 +67,7 @@ func (t *Task) writeCheckpoints(ctx context.Context, planned []mm2.Checkpoint) e
 		records = append(records, &kgo.Record{Topic: t.checkpoints.feed.topic, Key: key, Value: value, Timestamp: now})
 	}
 	written, failed := 0, error(nil)
-	for _, r := range t.checkpoints.cluster.Writer.ProduceSync(ctx, records...) {
+	for _, r := range t.target.Writer.ProduceSync(ctx, records...) {
 		if r.Err != nil {
 			failed = r.Err
 			continue
@@ -82,30 +83,32 @@ func (t *Task) writeCheckpoints(ctx context.Context, planned []mm2.Checkpoint) e
 
 // readCheckpoints reads what is new in the topic; the last record of a position wins.
 func (t *Task) readCheckpoints(ctx context.Context) error {
-	forget := func() { clear(t.checkpoints.last) }
-	return t.checkpoints.feed.read(ctx, forget, func(r *kgo.Record) {
-		if r.Value == nil {
-			return
-		}
+	last := t.checkpoints.last
+	skipped, err := t.checkpoints.feed.read(ctx, func() { clear(last) }, func(r *kgo.Record) error {
 		c, err := mm2.DecodeCheckpoint(r.Key, r.Value)
-		if err != nil {
-			t.metrics.Add(UndecodableRecords, 1)
-			return
+		if err == nil {
+			last[Position{c.Group, c.TopicPartition}] = c
 		}
-		t.checkpoints.last[Position{c.Group, c.TopicPartition}] = c
+		return err
 	})
+	t.metrics.Add(UndecodableRecords, int64(skipped))
+	return err
 }
 
-func (t *Task) remote(topic string) string { return RemoteTopic(t.flow.Policy, t.flow.Names, topic) }
-
-// bounds asks what the remote partitions of the groups' topics hold. One that does not exist is absent.
-func (t *Task) bounds(ctx context.Context, groups []Committed) (map[mm2.TopicPartition]Bounds, error) {
-	var topics []string
+// remoteTopics names the remote topic of each source topic that the groups read.
+func (t *Task) remoteTopics(groups []Committed) map[string]string {
+	remote := make(map[string]string)
 	for _, c := range groups {
-		topics = append(topics, t.remote(c.Partition.Topic))
+		if _, known := remote[c.Partition.Topic]; !known {
+			remote[c.Partition.Topic] = RemoteTopic(t.flow.Policy, t.flow.Names, c.Partition.Topic)
+		}
 	}
-	slices.Sort(topics)
-	topics = slices.Compact(topics)
+	return remote
+}
+
+// bounds asks what the partitions of the remote topics hold. One that does not exist is absent.
+func (t *Task) bounds(ctx context.Context, remote map[string]string) (map[mm2.TopicPartition]Bounds, error) {
+	topics := slices.Compact(slices.Sorted(maps.Values(remote)))
 	all := make(map[mm2.TopicPartition]Bounds)
 	if len(topics) == 0 {
 		return all, nil // no topics would mean all

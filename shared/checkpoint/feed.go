@@ -32,13 +32,13 @@ type feed struct {
 
 // read brings everything from the last position up to the end as it is now to take. When the topic is not the one that
 // was read before (deleted and made again, truncated, or shortened past the position) it calls forget first and reads
-// from its start: what was learned from the old one may be wrong. An error means that the read is not complete, and that
-// the next one starts anew.
-func (f *feed) read(ctx context.Context, forget func(), take func(*kgo.Record)) error {
+// from its start: what was learned from the old one may be wrong. Tombstones say nothing; records that take refuses are
+// skipped and counted. An error means that the read is not complete, and that the next one starts anew.
+func (f *feed) read(ctx context.Context, forget func(), take func(*kgo.Record) error) (skipped int, err error) {
 	tp := mm2.TopicPartition{Topic: f.topic}
 	id, start, end, err := f.log.Extent(ctx, tp)
 	if err != nil {
-		return fmt.Errorf("ask for the ends of %s: %w", tp, err)
+		return 0, fmt.Errorf("ask for the ends of %s: %w", tp, err)
 	}
 	if id != f.id || end < f.position || start > f.position {
 		forget()
@@ -48,14 +48,17 @@ func (f *feed) read(ctx context.Context, forget func(), take func(*kgo.Record)) 
 		if err != nil {
 			f.id, f.position = "", 0
 			forget()
-			return fmt.Errorf("read %s up to %d: %w", tp, end, err)
+			return skipped, fmt.Errorf("read %s up to %d: %w", tp, end, err)
 		}
 		for _, r := range records {
-			if !r.Attrs.IsControl() {
-				take(r)
+			if r.Attrs.IsControl() || r.Value == nil {
+				continue
+			}
+			if take(r) != nil {
+				skipped++
 			}
 		}
 	}
 	f.position = end
-	return nil
+	return skipped, nil
 }

@@ -36,7 +36,7 @@ func (l *topicLog) Read(_ context.Context, _ mm2.TopicPartition, from, to int64)
 				return
 			}
 			l.read = append(l.read, offset)
-			if !yield([]*kgo.Record{{Offset: offset}}, nil) {
+			if !yield([]*kgo.Record{{Offset: offset, Value: []byte{}}}, nil) {
 				return
 			}
 		}
@@ -51,7 +51,10 @@ func TestFeed(t *testing.T) {
 	read := func(want error, wantRead, wantHeld []int64) {
 		t.Helper()
 		l.read = nil
-		err := f.read(t.Context(), func() { held = nil }, func(r *kgo.Record) { held = append(held, r.Offset) })
+		_, err := f.read(t.Context(), func() { held = nil }, func(r *kgo.Record) error {
+			held = append(held, r.Offset)
+			return nil
+		})
 		if !errors.Is(err, want) || !slices.Equal(l.read, wantRead) || !slices.Equal(held, wantHeld) {
 			t.Errorf("read %v, held %v, %v, want read %v, held %v, %v", l.read, held, err, wantRead, wantHeld, want)
 		}

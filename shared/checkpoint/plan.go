@@ -34,7 +34,7 @@ type Translator interface {
 // View is what a plan is made of. Nothing in it changes while the plan is made.
 type View struct {
 	Syncs  Translator
-	Remote func(topic string) string     // the remote topic of a source topic
+	Remote map[string]string             // the remote topic of each source topic that a group reads
 	Target map[mm2.TopicPartition]Bounds // remote partitions by name; an absent one does not exist
 	Last   map[Position]mm2.Checkpoint   // the checkpoints on the target
 }
@@ -87,7 +87,7 @@ func (p *Plan) translate(v View, c Committed) (mm2.Checkpoint, bool) {
 		p.Untranslatable++
 		return mm2.Checkpoint{}, false
 	}
-	remote := mm2.TopicPartition{Topic: v.Remote(c.Partition.Topic), Partition: c.Partition.Partition}
+	remote := mm2.TopicPartition{Topic: v.Remote[c.Partition.Topic], Partition: c.Partition.Partition}
 	bounds, exists := v.Target[remote]
 	if downstream = max(downstream, bounds.Start); !exists || downstream > bounds.End {
 		p.Beyond++

@@ -32,7 +32,7 @@ func syncOf(topic string, partition int32, upstream, downstream int64) mm2.Offse
 func view(s checkpoint.Translator, last ...mm2.Checkpoint) checkpoint.View {
 	v := checkpoint.View{
 		Syncs:  s,
-		Remote: func(topic string) string { return "us." + topic },
+		Remote: map[string]string{"t": "us.t"},
 		Target: map[mm2.TopicPartition]checkpoint.Bounds{tp("us.t", 0): {End: 1000}, tp("us.t", 1): {End: 1000}},
 		Last:   map[checkpoint.Position]mm2.Checkpoint{},
 	}
@@ -74,7 +74,7 @@ func TestMake(t *testing.T) {
 		{"at the remote partition's end", bounded(view(history), 0, 6), []checkpoint.Committed{committed("g", 0, 20)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 20, 6)}}},
 		{"below the target's log start", bounded(view(history), 50, 60), []checkpoint.Committed{committed("g", 0, 11)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 11, 50)}}},
 		{"the last checkpoint is past the target's end", bounded(view(history, written("g", 11, 900)), 0, 60), []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 12, 5)}}},
-		{"no remote partition", checkpoint.View{Syncs: history, Remote: func(string) string { return "none" }}, []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Beyond: 1}},
+		{"no remote partition", checkpoint.View{Syncs: history, Remote: map[string]string{"t": "none"}}, []checkpoint.Committed{committed("g", 0, 12)}, checkpoint.Plan{Beyond: 1}},
 		{"several groups, in order", view(history), []checkpoint.Committed{committed("h", 0, 12), committed("g", 0, 11)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 11, 4), written("h", 12, 5)}}},
 	}
 	for _, test := range tests {
@@ -125,7 +125,7 @@ func TestRenaming(t *testing.T) {
 		}
 	}
 	v := checkpoint.View{
-		Syncs: store(syncOf("topic1", 2, 3, 4), syncOf("target2.topic5", 6, 7, 8)), Remote: remote,
+		Syncs: store(syncOf("topic1", 2, 3, 4), syncOf("target2.topic5", 6, 7, 8)), Remote: map[string]string{"topic1": remote("topic1"), "target2.topic5": remote("target2.topic5")},
 		Target: map[mm2.TopicPartition]checkpoint.Bounds{tp("source1.topic1", 2): {End: 100}, tp("topic5", 6): {End: 100}},
 	}
 	got := checkpoint.Make(v, []checkpoint.Committed{

@@ -50,22 +50,18 @@ func (t *Task) sync(ctx context.Context, held func(context.Context) error, state
 	return t.readSyncs(ctx)
 }
 
-// readSyncs reads what is new in the topic. A record that cannot be decoded is counted and skipped; a tombstone says
-// nothing.
+// readSyncs reads what is new in the topic.
 func (t *Task) readSyncs(ctx context.Context) error {
 	store := t.syncs.store
 	forget := func() { store.Load(offsetsync.History) } // the checkpoints are read before anything is translated
-	err := t.syncs.feed.read(ctx, forget, func(r *kgo.Record) {
-		if r.Value == nil {
-			return
-		}
+	skipped, err := t.syncs.feed.read(ctx, forget, func(r *kgo.Record) error {
 		s, err := mm2.DecodeOffsetSync(r.Key, r.Value)
-		if err != nil {
-			t.metrics.Add(UndecodableRecords, 1)
-			return
+		if err == nil {
+			store.Add(s)
 		}
-		store.Add(s)
+		return err
 	})
+	t.metrics.Add(UndecodableRecords, int64(skipped))
 	if err == nil {
 		store.Loaded()
 	}

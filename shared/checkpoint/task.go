@@ -99,7 +99,7 @@ func NewTask(flow Flow, source, target Cluster, states States, lease LeaseStore,
 	return &Task{
 		flow: flow, source: source, target: target, states: states, lease: lease, metrics: metrics, log: log,
 		syncs:       newSyncs(holder, flow.Names.OffsetSyncs()),
-		checkpoints: newCheckpoints(target, flow.Names.Checkpoints()),
+		checkpoints: newCheckpoints(target.Log, flow.Names.Checkpoints()),
 		marks:       make(map[mm2.TopicPartition]mark),
 	}
 }
