@@ -148,34 +148,35 @@ func (r *reader) instant(attribute string) time.Time {
 	return time.UnixMilli(r.number(attribute, 0))
 }
 
-func (r *reader) text(attribute string) string {
-	s, ok := r.item[attribute].(*types.AttributeValueMemberS)
-	if !ok {
-		if r.item[attribute] != nil {
-			r.wrong(attribute)
-		}
-		return ""
+// member takes an attribute of one type; false when it is absent, or of another type, which is kept as the fault.
+func member[T types.AttributeValue](r *reader, attribute string) (v T, ok bool) {
+	raw, present := r.item[attribute]
+	if !present {
+		return v, false
 	}
-	return s.Value
+	if v, ok = raw.(T); !ok {
+		r.wrong(attribute)
+	}
+	return v, ok
+}
+
+func (r *reader) text(attribute string) string {
+	if s, ok := member[*types.AttributeValueMemberS](r, attribute); ok {
+		return s.Value
+	}
+	return ""
 }
 
 func (r *reader) binary(attribute string) []byte {
-	b, ok := r.item[attribute].(*types.AttributeValueMemberB)
-	if !ok {
-		if r.item[attribute] != nil {
-			r.wrong(attribute)
-		}
-		return nil
+	if b, ok := member[*types.AttributeValueMemberB](r, attribute); ok {
+		return b.Value
 	}
-	return b.Value
+	return nil
 }
 
 func (r *reader) numbers(attribute string) []int64 {
-	l, ok := r.item[attribute].(*types.AttributeValueMemberL)
+	l, ok := member[*types.AttributeValueMemberL](r, attribute)
 	if !ok {
-		if r.item[attribute] != nil {
-			r.wrong(attribute)
-		}
 		return nil
 	}
 	ns := make([]int64, 0, len(l.Value))
@@ -190,12 +191,8 @@ func (r *reader) numbers(attribute string) []int64 {
 }
 
 func (r *reader) nested(attribute string) reader {
-	m, ok := r.item[attribute].(*types.AttributeValueMemberM)
-	if !ok {
-		if r.item[attribute] != nil {
-			r.wrong(attribute)
-		}
-		return reader{}
+	if m, ok := member[*types.AttributeValueMemberM](r, attribute); ok {
+		return reader{item: m.Value}
 	}
-	return reader{item: m.Value}
+	return reader{}
 }

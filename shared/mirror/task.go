@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -146,5 +147,5 @@ func (t *Task) failed(d Delivery, next int64, err error) Outcome {
 	if len(rest)+len(d.Unread) == 0 {
 		rest = d.Offsets
 	}
-	return Outcome{Key: d.Key, Undelivered: append(append([]int64(nil), rest...), d.Unread...), Err: err}
+	return Outcome{Key: d.Key, Undelivered: slices.Concat(rest, d.Unread), Err: err}
 }
