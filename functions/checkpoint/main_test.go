@@ -23,6 +23,7 @@ import (
 // world is both clusters and the table, with a topic of one partition whose records 0 to 9 are on the target at 0 to 9.
 type world struct {
 	*bed.Bed
+	variables      map[string]string
 	handler        func(context.Context, checkpoint.Tick) error
 	source, target *kgo.Client
 	minute         int
@@ -45,11 +46,8 @@ func newWorld(t *testing.T, env map[string]string) *world {
 		"TARGET_CLUSTER_ALIAS": "eu", "TARGET_BOOTSTRAP_SERVERS": strings.Join(b.Target, ","), "STATE_TABLE": b.Table, "STALL_SECONDS": "1",
 	}
 	maps.Copy(variables, env)
-	w := &world{Bed: b, source: client(t, b.Source), target: client(t, b.Target)}
-	w.handler, err = setup(t.Context(), func(name string) string { return variables[name] }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &world{Bed: b, variables: variables, source: client(t, b.Source), target: client(t, b.Target)}
+	w.start(t)
 	for _, side := range []struct {
 		client *kgo.Client
 		topic  string
@@ -64,6 +62,16 @@ func newWorld(t *testing.T, env map[string]string) *world {
 		}
 	}
 	return w
+}
+
+// start begins a process of the function.
+func (w *world) start(t *testing.T) {
+	t.Helper()
+	handler, err := setup(t.Context(), func(name string) string { return w.variables[name] }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = handler
 }
 
 func client(t *testing.T, brokers []string) *kgo.Client {
@@ -215,14 +223,7 @@ func TestColdProcessReadsWhatTheLastOneWrote(t *testing.T) {
 	w.mirrored(t, 4, 4)
 	w.commit(t, "app", 5)
 	w.tick(t)
-	variables := map[string]string{
-		"SOURCE_CLUSTER_ALIAS": "us", "SOURCE_BOOTSTRAP_SERVERS": strings.Join(w.Source, ","),
-		"TARGET_CLUSTER_ALIAS": "eu", "TARGET_BOOTSTRAP_SERVERS": strings.Join(w.Target, ","), "STATE_TABLE": w.Table,
-	}
-	var err error
-	if w.handler, err = setup(t.Context(), func(name string) string { return variables[name] }, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	w.start(t)
 	w.tick(t)
 	w.commit(t, "app", 3) // a group that went back, to where no sync reaches
 	w.tick(t)

@@ -12,15 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tidemark/infra/local/dynamo"
-	"tidemark/shared/dynamostate"
+	"tidemark/infra/local/bed"
 	"tidemark/shared/kafkaclient"
 	"tidemark/shared/kafkaevent"
 	"tidemark/shared/mirror"
@@ -71,47 +65,27 @@ func invoke(b *testing.B, handler *kafkaevent.Handler, payload []byte) {
 // open wires the function as its main does, over embedded clusters.
 func open(b *testing.B, partitions int32) *kafkaevent.Handler {
 	b.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	clusters := make([]*kfake.Cluster, 2)
-	for i := range clusters {
-		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID(fmt.Sprint("cluster-", i)), kfake.SeedTopics(partitions, topic))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(cluster.Close)
-		clusters[i] = cluster
+	ground, err := bed.Start(b.Context(), bed.Options{})
+	if err != nil {
+		b.Fatal(err)
 	}
-	source, err := kafkaclient.NewSource([]kgo.Opt{kgo.SeedBrokers(clusters[0].ListenAddrs()...)}, quiet)
+	b.Cleanup(ground.Close)
+	if err := ground.CreateTopic(b.Context(), topic, partitions); err != nil {
+		b.Fatal(err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	source, err := kafkaclient.NewSource([]kgo.Opt{kgo.SeedBrokers(ground.Source...)}, quiet)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(source.Close)
-	target, err := kafkaclient.NewTarget([]kgo.Opt{kgo.SeedBrokers(clusters[1].ListenAddrs()...)}, -1, quiet)
+	target, err := kafkaclient.NewTarget([]kgo.Opt{kgo.SeedBrokers(ground.Target...)}, -1, quiet)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(target.Close)
-	task := mirror.NewTask(source, target, store(b), func(topic string) (string, error) { return topic, nil }, mirror.Options{})
+	task := mirror.NewTask(source, target, ground.State, func(topic string) (string, error) { return topic, nil }, mirror.Options{})
 	return kafkaevent.NewHandler(task, quiet, kafkaevent.Options{})
-}
-
-func store(b *testing.B) *dynamostate.Store {
-	b.Helper()
-	emulator := dynamo.Start()
-	b.Cleanup(emulator.Close)
-	api := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String(emulator.URL), Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-	}, dynamostate.Options)
-	const table = "state"
-	_, err := api.CreateTable(b.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("partition"), KeyType: types.KeyTypeHash}},
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("partition"), AttributeType: types.ScalarAttributeTypeS}},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return dynamostate.New(api, table)
 }
 
 // events are batches that follow each other.
