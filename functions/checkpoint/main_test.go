@@ -99,9 +99,11 @@ func (w *world) mirrored(t *testing.T, upstream, downstream int64) {
 			t.Fatal(err)
 		}
 	}
-	err = w.State.Commit(ctx, watermark.Commit{
-		Partition: orders, Epoch: s.Epoch, Owner: s.Owner, From: s.Next, Next: upstream + 1, DownstreamNext: downstream + 1, DownstreamLast: downstream, Release: true,
-	})
+	from := s.Next
+	owner := s.Owner
+	s.Owner, s.OwnerDeadline, s.Producers = "", time.Time{}, nil
+	s.Next, s.DownstreamNext, s.DownstreamLast = upstream+1, downstream+1, downstream
+	err = w.State.Commit(ctx, watermark.Commit{Owner: owner, From: from, State: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,9 +50,10 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (lambda.
 	}
 	state := dynamostate.New(dynamodb.NewFromConfig(sdk, dynamostate.Options), c.StateTable)
 	metrics := emf.New(os.Stdout, c.MetricsNamespace, c.String())
-	task := mirror.NewTask(source, target, state, c.Remote, mirror.Options{Metrics: metrics})
-	return kafkaevent.NewHandler(task, log, kafkaevent.Options{
-		Report: kafkaevent.Report(c.DeliveryReport),
-		Flush:  func() { _ = metrics.Flush(time.Now()) }, // standard output is Lambda's: nobody to tell
-	}), nil
+	task := mirror.NewTask(source, target, state, c.Remote, mirror.Options{
+		Metrics: metrics, Log: log, Wait: c.Wait, Start: mirror.Start{At: c.Start.At}, DeadLetter: c.DeadLetterTopic,
+	})
+	flush := func() { _ = metrics.Flush(time.Now()) } // standard output is Lambda's: nobody to tell
+	triggers := kafkaevent.NewHandler(task, log, kafkaevent.Options{Report: kafkaevent.Report(c.DeliveryReport), Flush: flush})
+	return entry{triggers: triggers, task: task, log: log, flush: flush}, nil
 }

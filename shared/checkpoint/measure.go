@@ -27,7 +27,7 @@ func (t *Task) measure(ctx context.Context, states []watermark.State) error {
 	if err != nil {
 		return err
 	}
-	g := gauges{now: time.Now(), next: make(map[mm2.TopicPartition]watermark.State, len(states))}
+	g := gauges{now: time.Now(), asked: map[mm2.TopicPartition]bool{}, next: make(map[mm2.TopicPartition]watermark.State, len(states))}
 	for _, s := range states {
 		g.next[s.Partition] = s
 	}
@@ -43,6 +43,8 @@ func (t *Task) measure(ctx context.Context, states []watermark.State) error {
 	t.metrics.Max(StalledPartitions, count, g.stalled)
 	t.metrics.Max(WatermarkAgeSeconds, "Seconds", int64(g.oldest/time.Second))
 	t.metrics.Max(RecordsExpired, count, g.expired)
+	t.metrics.Add(CatchUpsInvoked, int64(len(g.asked)))
+	t.asked = g.asked
 	if g.stalled > 0 {
 		t.metrics.Property("worst_partition", g.worst.String())
 	}
@@ -57,6 +59,7 @@ type gauges struct {
 	expired      int64 // offsets that retention deleted before they were mirrored
 	oldest       time.Duration
 	worst        mm2.TopicPartition
+	asked        map[mm2.TopicPartition]bool // catch-ups that this pass or the one before asked for
 }
 
 // compare holds each watermark against what was stable StallAfter ago, and moves the marks on.
@@ -80,12 +83,35 @@ func (t *Task) compare(ctx context.Context, g *gauges, starts, stable kadm.Liste
 		marks[tp] = m
 		if age := g.now.Sub(m.at); next < m.end && age >= t.flow.StallAfter {
 			g.due++
-			if t.readable(ctx, tp, next, m.end) {
+			if moves := g.now.Sub(g.next[tp].AdvancedAt) < t.flow.StallAfter; moves {
+				return // it lags, and gets on
+			}
+			if t.readable(ctx, tp, next, m.end) && !t.catchUp(ctx, g, tp) {
 				g.stall(tp, age)
 			}
 		}
 	})
 	t.marks = marks
+}
+
+// mostCatchUps bounds the catch-ups that a pass asks for.
+const mostCatchUps = 20
+
+// catchUp has a due partition caught up, and says whether that may yet help: not when it was asked for a pass ago, nor
+// when the item says what is in the way. Nobody is asked while the partition has a live claim, or is parked.
+func (t *Task) catchUp(ctx context.Context, g *gauges, tp mm2.TopicPartition) bool {
+	s := g.next[tp]
+	claimed := s.Owner != "" && g.now.Before(s.OwnerDeadline)
+	parked := s.Stall != nil && g.now.Before(s.Stall.RetryAt)
+	if t.flow.CatchUp == nil || claimed || parked || len(g.asked) >= mostCatchUps {
+		return false
+	}
+	if err := t.flow.CatchUp(ctx, tp); err != nil {
+		t.log.ErrorContext(ctx, "invoke catch-up", "partition", tp.String(), "error", err)
+		return false
+	}
+	g.asked[tp] = true
+	return !t.asked[tp] && s.Stall == nil
 }
 
 func (g *gauges) stall(tp mm2.TopicPartition, age time.Duration) {

@@ -13,6 +13,7 @@ const (
 	DuePartitions              = "DuePartitions"              // gauge: watermarks below what was stable STALL_SECONDS ago
 	StalledPartitions          = "StalledPartitions"          // gauge: those of them with a record waiting
 	WatermarkAgeSeconds        = "WatermarkAgeSeconds"        // gauge: how long the oldest of these has stood still
+	CatchUpsInvoked            = "CatchUpsInvoked"            // due partitions that the mirror function was asked to catch up
 	RecordsExpired             = "RecordsExpired"             // gauge: offsets that retention deleted before they were mirrored
 )
 

@@ -71,6 +71,9 @@ type Flow struct {
 	CheckpointInterval, HeartbeatInterval            time.Duration // below a minute the pass loops inside its invocation
 	StallAfter                                       time.Duration // how long a watermark may stand behind what was stable
 	SyncsFactor, CheckpointsFactor, HeartbeatsFactor int16         // replication factors; -1 is the broker's default
+
+	// CatchUp has a partition mirrored from its watermark on, by somebody else and later. Nil: what is due is reported only.
+	CatchUp func(ctx context.Context, tp mm2.TopicPartition) error
 }
 
 // Task is the pass. Its memory makes warm passes cheap; it serves one invocation at a time.
@@ -85,6 +88,7 @@ type Task struct {
 	syncs       *syncs
 	checkpoints *checkpoints
 	marks       map[mm2.TopicPartition]mark
+	asked       map[mm2.TopicPartition]bool // catch-ups asked for by the last pass
 	ensured     bool
 	beat        time.Time // slot of the last heartbeat
 	emitted     time.Time // slot of the last checkpoints

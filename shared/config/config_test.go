@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	}
 	if got.String() != "us->eu" || got.StateTable != "state" || got.ReplicationFactor != -1 || got.StallAfter != 2*time.Minute ||
 		got.OffsetSyncsReplicationFactor != 3 || got.CheckpointsReplicationFactor != 3 || got.HeartbeatsReplicationFactor != 3 ||
-		got.MetricsNamespace != "Tidemark" || got.DeliveryReport != "error" || got.Fencing != "auto" {
+		got.MetricsNamespace != "Tidemark" || got.DeliveryReport != "error" || got.Wait || got.DeadLetterTopic != "" || got.Start != (config.Start{}) {
 		t.Errorf("LoadMirror = %+v", got)
 	}
 	source := config.Cluster{Alias: "us", BootstrapServers: []string{"a:9092", "b:9092"}, SecurityProtocol: config.Plaintext}
@@ -61,7 +61,7 @@ func TestEverySetting(t *testing.T) {
 		"REPLICATION_POLICY_SEPARATOR": "__", "REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED": "false", "OFFSET_SYNCS_TOPIC_LOCATION": "source",
 		"OFFSET_SYNCS_TOPIC_REPLICATION_FACTOR": "-1", "CHECKPOINTS_TOPIC_REPLICATION_FACTOR": "2", "HEARTBEATS_TOPIC_REPLICATION_FACTOR": "1",
 		"REPLICATION_FACTOR": "3", "STALL_SECONDS": "60", "FENCING": "wait", "DELIVERY_REPORT": "items", "METRICS_NAMESPACE": "Mine",
-		"CONSUMER_AUTO_OFFSET_RESET": "earliest", "ERRORS_TOLERANCE": "none",
+		"CONSUMER_AUTO_OFFSET_RESET": "2026-01-02T03:04:05Z", "ERRORS_TOLERANCE": "all", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME": "dead",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestEverySetting(t *testing.T) {
 		t.Errorf("replication factors %d, %d, %d", got.OffsetSyncsReplicationFactor, got.CheckpointsReplicationFactor, got.HeartbeatsReplicationFactor)
 	}
 	if got.Names.OffsetSyncs() != "mm2-offset-syncs.eu.internal" || got.ReplicationFactor != 3 || got.StallAfter != time.Minute ||
-		got.Fencing != "wait" || got.DeliveryReport != "items" || got.MetricsNamespace != "Mine" {
+		!got.Start.At.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) || got.DeadLetterTopic != "dead" || !got.Wait || got.DeliveryReport != "items" || got.MetricsNamespace != "Mine" {
 		t.Errorf("LoadMirror = %+v", got)
 	}
 }
@@ -125,8 +125,10 @@ func TestFaults(t *testing.T) {
 		{"separator", map[string]string{"REPLICATION_POLICY_SEPARATOR": "/"}, []string{"REPLICATION_POLICY_SEPARATOR"}},
 		{"choices", map[string]string{"OFFSET_SYNCS_TOPIC_LOCATION": "both", "REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED": "yes", "DELIVERY_REPORT": "none", "FENCING": "off"}, []string{"REPLICATION_POLICY_INTERNAL_TOPIC_SEPARATOR_ENABLED", "OFFSET_SYNCS_TOPIC_LOCATION", "DELIVERY_REPORT", "FENCING"}},
 		{"start", map[string]string{"CONSUMER_AUTO_OFFSET_RESET": "none"}, []string{"CONSUMER_AUTO_OFFSET_RESET"}},
-		{"start not there yet", map[string]string{"CONSUMER_AUTO_OFFSET_RESET": "2026-01-02T03:04:05Z"}, []string{"CONSUMER_AUTO_OFFSET_RESET"}},
-		{"tolerance not there yet", map[string]string{"ERRORS_TOLERANCE": "all", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME": "dead"}, []string{"ERRORS_TOLERANCE", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME"}},
+		{"start by half a time", map[string]string{"CONSUMER_AUTO_OFFSET_RESET": "2026-01-02"}, []string{"CONSUMER_AUTO_OFFSET_RESET"}},
+		{"tolerance without a queue", map[string]string{"ERRORS_TOLERANCE": "all"}, []string{"ERRORS_DEADLETTERQUEUE_TOPIC_NAME"}},
+		{"queue without tolerance", map[string]string{"ERRORS_DEADLETTERQUEUE_TOPIC_NAME": "dead"}, []string{"ERRORS_DEADLETTERQUEUE_TOPIC_NAME"}},
+		{"queue that is no topic", map[string]string{"ERRORS_TOLERANCE": "all", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME": "a b"}, []string{"ERRORS_DEADLETTERQUEUE_TOPIC_NAME"}},
 		{"values kept elsewhere", map[string]string{"TOPICS": "s3://bucket/topics", "STATE_TABLE": "ssm:/table"}, []string{"TOPICS", "STATE_TABLE"}},
 	}
 	for _, test := range tests {
@@ -157,7 +159,7 @@ func TestErrorNamesVariableValueAndBound(t *testing.T) {
 	_, err := config.LoadMirror(environment(map[string]string{
 		"SOURCE_SECURITY_PROTOCOL": "SASL_SSL", "SOURCE_SASL_MECHANISM": "SCRAM-SHA-256", "SOURCE_SECRET_ARN": "hunter2",
 		"TARGET_CLUSTER_ALIAS": "us", "TARGET_SASL_MECHANISM": "gssapi",
-		"TOPICS": "orders(?=x), ok, a{1,2}", "STATE_TABLE": "", "STALL_SECONDS": "0", "CONSUMER_AUTO_OFFSET_RESET": "latest",
+		"TOPICS": "orders(?=x), ok, a{1,2}", "STATE_TABLE": "", "STALL_SECONDS": "0", "CONSUMER_AUTO_OFFSET_RESET": "soon",
 		"ERRORS_TOLERANCE": "all", "GROUPS": "ssm:/groups",
 	}))
 	const want = `read configuration:
@@ -166,11 +168,11 @@ func TestErrorNamesVariableValueAndBound(t *testing.T) {
   TOPICS="orders(?=x), ok, a{1,2}": expression 1, "orders(?=x)", at byte 6: look-around is Java's; for what must not match there is the exclude list; ` +
 		`expression 3, "a{1", at byte 1: { must begin a count such as {3} (a list is split at commas, so {1,3} cannot be one); write \{ for the character
   GROUPS="ssm:/groups": values kept elsewhere are not supported yet: set the value itself
+  CONSUMER_AUTO_OFFSET_RESET="soon": want earliest, latest or an RFC 3339 time
   STATE_TABLE is not set: want the name of the DynamoDB table
   STALL_SECONDS="0": want a whole number from 1 to 86400
   TARGET_CLUSTER_ALIAS="us": want another alias than the source's
-  CONSUMER_AUTO_OFFSET_RESET="latest": only earliest is supported yet
-  ERRORS_TOLERANCE="all": only none is supported yet`
+  ERRORS_DEADLETTERQUEUE_TOPIC_NAME is not set: want the target topic that takes what the target refuses for good, or ERRORS_TOLERANCE=none`
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -266,15 +268,16 @@ func TestCheckpoint(t *testing.T) {
 	}
 	got, err = config.LoadCheckpoint(environment(map[string]string{
 		"EMIT_CHECKPOINTS_ENABLED": "false", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "5", "EMIT_HEARTBEATS_ENABLED": "false", "EMIT_HEARTBEATS_INTERVAL_SECONDS": "7",
+		"MIRROR_FUNCTION_NAME": "mirror", "CONSUMER_AUTO_OFFSET_RESET": "latest",
 	}))
-	if err != nil || got.EmitCheckpoints || got.EmitHeartbeats || got.CheckpointInterval != 5*time.Second || got.HeartbeatInterval != 7*time.Second {
+	if err != nil || got.EmitCheckpoints || got.MirrorFunction != "mirror" || !got.Start.Latest || got.EmitHeartbeats || got.CheckpointInterval != 5*time.Second || got.HeartbeatInterval != 7*time.Second {
 		t.Errorf("LoadCheckpoint = %+v, %v, want what was set", got, err)
 	}
 	_, err = config.LoadCheckpoint(environment(map[string]string{
-		"EMIT_CHECKPOINTS_ENABLED": "yes", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "0", "SYNC_GROUP_OFFSETS_ENABLED": "true", "MIRROR_FUNCTION_NAME": "mirror",
+		"EMIT_CHECKPOINTS_ENABLED": "yes", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "0", "SYNC_GROUP_OFFSETS_ENABLED": "true",
 	}))
 	faults := (*config.Error)(nil)
-	if !errors.As(err, &faults) || len(faults.Faults) != 4 {
-		t.Errorf("err = %v, want four faults", err)
+	if !errors.As(err, &faults) || len(faults.Faults) != 3 {
+		t.Errorf("err = %v, want three faults", err)
 	}
 }

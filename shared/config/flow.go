@@ -23,6 +23,7 @@ type Flow struct {
 	// Replication factors of remote topics and of the three internal ones; -1 is the broker's default.
 	ReplicationFactor, OffsetSyncsReplicationFactor, CheckpointsReplicationFactor, HeartbeatsReplicationFactor int16
 
+	Start            Start         // where partitions begin that were never mirrored
 	StateTable       string        // in DynamoDB
 	StallAfter       time.Duration // how long a partition may stand still before it counts as stalled
 	MetricsNamespace string        // in CloudWatch
@@ -56,6 +57,7 @@ func (r *reader) flow() Flow {
 		CheckpointsReplicationFactor: r.factor("CHECKPOINTS_TOPIC_REPLICATION_FACTOR", 3),
 		HeartbeatsReplicationFactor:  r.factor("HEARTBEATS_TOPIC_REPLICATION_FACTOR", 3),
 
+		Start:            r.start(),
 		StateTable:       r.required("STATE_TABLE", "want the name of the DynamoDB table"),
 		StallAfter:       r.seconds("STALL_SECONDS", 120, 1, 86400),
 		MetricsNamespace: r.namespace("METRICS_NAMESPACE", "Tidemark"),

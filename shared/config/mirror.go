@@ -7,43 +7,57 @@ type Mirror struct {
 	Flow
 	// DeliveryReport is "error" (fail the invocation) or "items" (batchItemFailures, for provisioned pollers).
 	DeliveryReport string
-	// Fencing is "auto" or "wait". Both are the waiting rule at present.
-	Fencing string
+	// Wait says that producers are never fenced: no right to Alter the target cluster is needed.
+	Wait bool
+	// DeadLetterTopic takes what the target refuses for good; empty: such a record stops its partition.
+	DeadLetterTopic string
 }
 
 // LoadMirror reads the mirror function's environment. The error is an [*Error] with every fault.
 func LoadMirror(getenv Getenv) (Mirror, error) {
 	r := reader{getenv: getenv}
 	m := Mirror{
-		Flow:           r.flow(),
-		DeliveryReport: r.oneOf("DELIVERY_REPORT", "error", "items"),
-		Fencing:        r.oneOf("FENCING", "auto", "wait"),
+		Flow:            r.flow(),
+		DeliveryReport:  r.oneOf("DELIVERY_REPORT", "error", "items"),
+		Wait:            r.oneOf("FENCING", "auto", "wait") == "wait",
+		DeadLetterTopic: r.deadLetters(),
 	}
-	r.start()
-	r.tolerance()
 	return m, r.err()
 }
 
-// start accepts the one start position that there is so far.
-func (r *reader) start() {
-	const variable = "CONSUMER_AUTO_OFFSET_RESET"
-	value := r.text(variable, "earliest")
-	_, notATime := time.Parse(time.RFC3339, value)
-	switch {
-	case value == "earliest":
-	case value == "latest" || notATime == nil:
-		r.fault(variable, value, "only earliest is supported yet")
-	default:
-		r.fault(variable, value, "want earliest, latest or an RFC 3339 time")
-	}
+// Start is where partitions begin that were never mirrored.
+type Start struct {
+	Latest bool      // at the ends that they had when the flow was first seen; later ones at their log start
+	At     time.Time // at the first record of that time; zero: not by time
 }
 
-// tolerance accepts what there is so far: nothing is passed over.
-func (r *reader) tolerance() {
-	if value := r.oneOf("ERRORS_TOLERANCE", "none", "all"); value == "all" {
-		r.fault("ERRORS_TOLERANCE", value, "only none is supported yet")
+// start reads consumer.auto.offset.reset. The zero Start is the log's start.
+func (r *reader) start() Start {
+	const variable = "CONSUMER_AUTO_OFFSET_RESET"
+	switch value := r.text(variable, "earliest"); value {
+	case "earliest":
+	case "latest":
+		return Start{Latest: true}
+	default:
+		at, err := time.Parse(time.RFC3339, value)
+		if err == nil {
+			return Start{At: at}
+		}
+		r.fault(variable, value, "want earliest, latest or an RFC 3339 time")
 	}
-	if value := r.text("ERRORS_DEADLETTERQUEUE_TOPIC_NAME", ""); value != "" {
-		r.fault("ERRORS_DEADLETTERQUEUE_TOPIC_NAME", value, "dead letters are not supported yet: leave it empty")
+	return Start{}
+}
+
+// deadLetters reads Connect's errors.tolerance and errors.deadletterqueue.topic.name.
+func (r *reader) deadLetters() string {
+	const tolerance, queue = "ERRORS_TOLERANCE", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME"
+	all := r.oneOf(tolerance, "none", "all") == "all"
+	topic := r.topicPart(queue, r.text(queue, ""))
+	switch {
+	case all && topic == "" && !r.faulted(queue):
+		r.fault(queue, "", "want the target topic that takes what the target refuses for good, or "+tolerance+"=none")
+	case !all && topic != "":
+		r.fault(queue, topic, "it is used only with "+tolerance+"=all")
 	}
+	return topic
 }

@@ -68,7 +68,7 @@ func (b bed) raw(t *testing.T) map[string]types.AttributeValue {
 }
 
 func claimAt(owner string, ms int64) watermark.Claim {
-	return watermark.Claim{Partition: tp, Owner: owner, Producer: 7, Now: time.UnixMilli(ms), Deadline: time.UnixMilli(ms + 20_000), Drain: 5 * time.Second}
+	return watermark.Claim{Partition: tp, Owner: owner, Producer: 7, Now: time.UnixMilli(ms), Deadline: time.UnixMilli(ms + 20_000)}
 }
 
 // The claim writes v = 1 over a newer format before it has looked at it. The next claim takes the item for its own.

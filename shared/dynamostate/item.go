@@ -55,6 +55,9 @@ func stallValue(s *watermark.Stall) types.AttributeValue {
 	m := map[string]types.AttributeValue{
 		"offset": number(s.Offset), "since": number(s.Since.UnixMilli()), "reason": &types.AttributeValueMemberS{Value: s.Reason}, "attempts": number(s.Attempts),
 	}
+	if s.Kind != "" {
+		m["kind"] = text(string(s.Kind))
+	}
 	if !s.RetryAt.IsZero() {
 		m["retry_at"] = number(s.RetryAt.UnixMilli())
 	}
@@ -74,11 +77,13 @@ func state(tp mm2.TopicPartition, item map[string]types.AttributeValue) (waterma
 	}
 	s.Epoch, s.Owner, s.OwnerDeadline, s.Producers = r.number("epoch", 0), r.text("owner"), r.instant("owner_deadline"), r.numbers("producers")
 	s.TopicID, s.Next, s.DownstreamNext = r.text("topic_id"), r.number("next", watermark.None), r.number("downstream_next", watermark.None)
-	s.DownstreamLast = r.number("downstream_last", watermark.None)
+	s.Origin = r.number("origin", 0)
+	s.DownstreamLast, s.TrustFrom = r.number("downstream_last", watermark.None), r.number("trust_from", 0)
+	s.Runs, s.Skips, s.Lost = r.binary("runs"), r.number("skips", 0), r.number("lost", 0)
 	s.NextDigest, s.AdvancedAt, s.RecordTimestamp = r.binary("next_digest"), r.instant("advanced_at"), r.instant("record_timestamp")
 	if stall := r.nested("stall"); stall.item != nil {
 		s.Stall = &watermark.Stall{
-			Offset: stall.number("offset", 0), Since: stall.instant("since"), Reason: stall.text("reason"),
+			Offset: stall.number("offset", 0), Since: stall.instant("since"), Kind: watermark.Kind(stall.text("kind")), Reason: stall.text("reason"),
 			Attempts: stall.number("attempts", 0), RetryAt: stall.instant("retry_at"),
 		}
 		r.fail(stall.err)

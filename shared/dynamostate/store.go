@@ -70,7 +70,7 @@ func (s *Store) Begin(ctx context.Context, b watermark.Begin) error {
 
 // Commit implements mirror.StateStore.
 func (s *Store) Commit(ctx context.Context, c watermark.Commit) error {
-	before, refused, err := s.update(ctx, c.Partition, commit(c))
+	before, refused, err := s.update(ctx, c.State.Partition, commit(c))
 	if err == nil && refused {
 		_, err = before.Commit(c)
 	}

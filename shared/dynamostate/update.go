@@ -62,8 +62,8 @@ func (u *update) done() update {
 
 // claim is watermark.State.Take as an update: nobody holds the partition, or somebody else whose time is over.
 func claim(c watermark.Claim) update {
-	u := newUpdate("(attribute_not_exists(#v) OR #v <= :v) AND (attribute_not_exists(#owner) OR (#owner <> :owner AND #owner_deadline <= :over))")
-	u.value("over", number(c.Now.Add(-c.Drain).UnixMilli()))
+	u := newUpdate("(attribute_not_exists(#v) OR #v <= :v) AND (attribute_not_exists(#owner) OR (#owner <> :owner AND #owner_deadline <= :now))")
+	u.value("now", number(c.Now.UnixMilli()))
 	u.assign("owner", owner(c.Owner)).assign("owner_deadline", instant(c.Deadline)).assign("v", number(version))
 	u.name("epoch", "producers").value("zero", number(0)).value("one", number(1))
 	u.value("none", numbers(nil)).value("producer", numbers([]int64{c.Producer}))
@@ -80,32 +80,28 @@ const held = "#epoch = :epoch AND #owner = :owner AND "
 func begin(b watermark.Begin) update {
 	u := newUpdate(held+"attribute_not_exists(#downstream_next)").name("epoch", "owner").
 		value("epoch", number(b.Epoch)).value("owner", owner(b.Owner))
-	u.assign("next", number(b.Next)).assign("downstream_next", number(b.DownstreamNext)).assign("topic_id", text(b.TopicID))
+	u.assign("next", number(b.Next)).assign("downstream_next", number(b.DownstreamNext)).assign("topic_id", text(b.TopicID)).assign("origin", count(b.Next))
 	return u.done()
 }
 
 // commit is watermark.State.Commit as an update.
 func commit(c watermark.Commit) update {
-	from := "#next = :from"
+	from, to := "#next = :from", c.State
 	if c.From == watermark.None {
 		from = "attribute_not_exists(#next)"
 	}
-	u := newUpdate(held+from).name("epoch", "owner", "next").value("epoch", number(c.Epoch)).value("owner", owner(c.Owner))
+	u := newUpdate(held+from).name("epoch", "owner", "next").value("epoch", number(to.Epoch)).value("owner", owner(c.Owner))
 	if c.From != watermark.None {
 		u.value("from", number(c.From))
 	}
-	u.assign("next", offset(c.Next)).assign("downstream_next", offset(c.DownstreamNext))
-	u.assign("downstream_last", offset(c.DownstreamLast))
-	u.assign("next_digest", binary(c.NextDigest)).assign("topic_id", text(c.TopicID)).assign("stall", stallValue(c.Stall))
-	u.assign("advanced_at", instant(c.AdvancedAt)).assign("record_timestamp", instant(c.RecordTimestamp))
-	if c.Release {
-		var left types.AttributeValue
-		if len(c.Left) > 0 {
-			left = numbers(c.Left)
-		}
-		u.assign("owner_deadline", nil).assign("producers", left)
+	if to.Owner == "" {
 		u.remove = append(u.remove, "#owner")
 	}
+	u.assign("owner_deadline", instant(to.OwnerDeadline)).assign("producers", list(to.Producers))
+	u.assign("next", offset(to.Next)).assign("downstream_next", offset(to.DownstreamNext)).assign("downstream_last", offset(to.DownstreamLast))
+	u.assign("next_digest", binary(to.NextDigest)).assign("topic_id", text(to.TopicID)).assign("origin", count(to.Origin)).assign("trust_from", count(to.TrustFrom))
+	u.assign("runs", binary(to.Runs)).assign("skips", count(to.Skips)).assign("lost", count(to.Lost)).assign("stall", stallValue(to.Stall))
+	u.assign("advanced_at", instant(to.AdvancedAt)).assign("record_timestamp", instant(to.RecordTimestamp))
 	return u.done()
 }
 
@@ -120,6 +116,22 @@ func offset(n int64) types.AttributeValue {
 		return nil
 	}
 	return number(n)
+}
+
+// count is a number whose absence means 0.
+func count(n int64) types.AttributeValue {
+	if n == 0 {
+		return nil
+	}
+	return number(n)
+}
+
+// list is a list of numbers; nil when there are none.
+func list(ns []int64) types.AttributeValue {
+	if len(ns) == 0 {
+		return nil
+	}
+	return numbers(ns)
 }
 
 // instant is a time in milliseconds; nil when it is not set.

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/shared/mirror"
 )
 
 // The rights that are needed, by the names of Kafka's ACLs and of IAM's actions.
@@ -29,9 +31,9 @@ const (
 func denied(err error, right, topic string) error {
 	switch {
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
-		return fmt.Errorf("%w: grant %s on topic %s", err, right, topic)
+		return fmt.Errorf("%w: %w: grant %s on topic %s", mirror.ErrDenied, err, right, topic)
 	case errors.Is(err, kerr.ClusterAuthorizationFailed):
-		return fmt.Errorf("%w: grant %s on the cluster", err, right)
+		return fmt.Errorf("%w: %w: grant %s on the cluster", mirror.ErrDenied, err, right)
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func (p *Producer) Produce(ctx context.Context, records []*kgo.Record) (int, err
 	if i := slices.IndexFunc(records, unwritable); i >= 0 {
 		n, err := p.Produce(ctx, records[:i])
 		if err == nil {
-			err = fmt.Errorf("%w: %d ms is outside the years 1678 to 2261 that the client can write", kerr.InvalidTimestamp, records[i].Timestamp.UnixMilli())
+			err = fmt.Errorf("%w: %w: %d ms is outside the years 1678 to 2261 that the client can write", mirror.ErrRefused, kerr.InvalidTimestamp, records[i].Timestamp.UnixMilli())
 		}
 		return n, err
 	}
@@ -90,7 +90,9 @@ func (p *Producer) produce(ctx context.Context, records []*kgo.Record) (int, err
 		return 0, ctx.Err()
 	case failure == nil:
 		failure = errors.New("the broker acknowledged without an offset")
-	case !held, flushed && refusal(failure) && !p.seen.lost.Load():
+	case refusal(failure) && (!held || flushed && !p.seen.lost.Load()):
+		return n, fmt.Errorf("%w: %w", mirror.ErrRefused, failure)
+	case !held:
 		return n, failure
 	}
 	if errors.Is(failure, kgo.ErrClientClosed) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -48,7 +49,8 @@ func (w *walk) read(ctx context.Context, from, to int64) iter.Seq2[[]*kgo.Record
 // fetch returns the records of one answer and the position after it, which is position itself when there was nothing yet.
 func (w *walk) fetch(ctx context.Context, position int64) (records []*kgo.Record, next int64, err error) {
 	err = w.cluster.ask(ctx, w.tp, &w.leader, func(l leader) error {
-		answer, err := w.request(ctx, l, position)
+		const wait, most = 500, 1 << 20
+		answer, err := w.request(ctx, l, position, wait, most)
 		if err != nil {
 			return err
 		}
@@ -66,14 +68,15 @@ func (w *walk) fetch(ctx context.Context, position int64) (records []*kgo.Record
 	return records, next, err
 }
 
-func (w *walk) request(ctx context.Context, l leader, position int64) (*kmsg.FetchResponseTopicPartition, error) {
-	const wait, most = 500, 1 << 20
+// request fetches at position, at most so many bytes unless the first batch is larger, and waits so many milliseconds for
+// something to be there.
+func (w *walk) request(ctx context.Context, l leader, position int64, wait, most int32) (*kmsg.FetchResponseTopicPartition, error) {
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes, p.CurrentLeaderEpoch = w.tp.Partition, position, most, l.epoch
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID, t.Partitions = w.tp.Topic, l.topic, append(t.Partitions, p)
 	request := kmsg.NewPtrFetchRequest()
-	request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.IsolationLevel = wait, 1, most, w.isolation
+	request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.IsolationLevel = wait, 1, math.MaxInt32, w.isolation
 	request.Topics = append(request.Topics, t)
 	raw, err := w.cluster.request(ctx, l, request)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -14,7 +15,10 @@ import (
 var _ mirror.Source = (*Source)(nil)
 
 // Source is the mirrored cluster. It is safe for concurrent use.
-type Source struct{ *cluster }
+type Source struct {
+	*cluster
+	leaders sync.Map // of mm2.TopicPartition to *leader: who led when a walk asked last
+}
 
 // NewSource connects lazily to the cluster that options name; see [Options]. It fails only on options that can never work.
 func NewSource(options []kgo.Opt, log *slog.Logger) (*Source, error) {
@@ -22,7 +26,7 @@ func NewSource(options []kgo.Opt, log *slog.Logger) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{c}, nil
+	return &Source{cluster: c}, nil
 }
 
 // Read implements mirror.Log: committed records only, no control records. Aborted data and markers take offsets and yield

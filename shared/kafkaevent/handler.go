@@ -67,7 +67,7 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	outcomes := h.task.Run(ctx, deliveries)
 	failed := failures(outcomes)
-	h.report(ctx, deliveries, failed)
+	h.report(ctx, deliveries, outcomes, failed)
 	switch {
 	case len(outcomes) != len(deliveries):
 		return nil, fmt.Errorf("mirror batch: %d outcomes of %d partitions", len(outcomes), len(deliveries))
@@ -81,19 +81,30 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return nil, batchError(failed, len(deliveries))
 }
 
-// report writes the invocation's log lines: one, and one for each failed partition.
-func (h *Handler) report(ctx context.Context, deliveries []mirror.Delivery, failed []mirror.Outcome) {
+// report writes the invocation's log lines: one, and one for each partition that did not get on.
+func (h *Handler) report(ctx context.Context, deliveries []mirror.Delivery, outcomes, failed []mirror.Outcome) {
 	for _, o := range failed {
-		topic, partition := o.Key, int32(-1)
-		if tp, err := mm2.ParseTopicPartition(o.Key); err == nil {
-			topic, partition = tp.Topic, tp.Partition
+		h.log.ErrorContext(ctx, "partition stopped", append(named(o.Key), "undelivered", len(o.Undelivered), "error", o.Err)...)
+	}
+	parked := 0
+	for _, o := range outcomes {
+		if o.Parked != nil {
+			parked++
+			h.log.WarnContext(ctx, "records left to a later delivery or a catch-up", append(named(o.Key), "error", o.Parked)...)
 		}
-		h.log.ErrorContext(ctx, "partition stopped",
-			"topic", topic, "partition", partition, "undelivered", len(o.Undelivered), "error", o.Err)
 	}
 	records := 0
 	for _, d := range deliveries {
 		records += len(d.Records) + len(d.Unread)
 	}
-	h.log.InfoContext(ctx, "event handled", "records", records, "partitions", len(deliveries), "failed", len(failed))
+	h.log.InfoContext(ctx, "event handled", "records", records, "partitions", len(deliveries), "failed", len(failed), "parked", parked)
+}
+
+// named are the log attributes of a delivery's partition.
+func named(key string) []any {
+	tp, err := mm2.ParseTopicPartition(key)
+	if err != nil {
+		tp = mm2.TopicPartition{Topic: key, Partition: -1}
+	}
+	return []any{"topic", tp.Topic, "partition", tp.Partition}
 }

@@ -179,7 +179,7 @@ func TestHandlerLogs(t *testing.T) {
 	payload := bytes.Replace(twoPartitions(), []byte(`"offset":5`), []byte(`"offset":"?"`), 1)
 	_, _ = NewHandler(task, log, Options{}).Invoke(t.Context(), payload) // the error is another test's
 	want := `{"level":"ERROR","msg":"partition stopped","topic":"t","partition":0,"undelivered":1,"error":"no leader"}
-{"level":"INFO","msg":"event handled","records":3,"partitions":2,"failed":1}
+{"level":"INFO","msg":"event handled","records":3,"partitions":2,"failed":1,"parked":0}
 `
 	if diff := cmp.Diff(want, logged.String()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)

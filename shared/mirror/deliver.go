@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tidemark/shared/mm2"
 	"tidemark/shared/tracker"
-	"tidemark/shared/watermark"
 )
 
 // Target is the cluster that is written.
@@ -22,6 +22,9 @@ type Target interface {
 	Ensure(ctx context.Context, topic string, partitions int32) error
 	// Limits returns what the topic's brokers refuse. The answer may be minutes old.
 	Limits(ctx context.Context, topic string) (Limits, error)
+	// Fence makes the partition's leader refuse whatever these producers send from now on, and returns once that stands
+	// replicated behind everything that they appended before. ErrFenceRefused where the cluster does not let us.
+	Fence(ctx context.Context, tp mm2.TopicPartition, producers []int64) error
 	// ForgetLimits makes the next Limits ask the brokers: somebody may be about to raise one.
 	ForgetLimits(topic string)
 	// Producer returns an idempotent producer for one partition at a time, to be released.
@@ -42,18 +45,65 @@ type Producer interface {
 	Release()
 }
 
+// ErrRefused means that a broker validated a batch and refused it: none of it is on the target or ever will be. Some
+// record of the batch is the reason.
+var ErrRefused = errors.New("the broker refuses the batch")
+
 // ErrUnknown means that records may be on the target, or may still land there until the drain margin has passed.
 var ErrUnknown = errors.New("outcome of produce is unknown")
 
-// deliver brings a piece to the target and moves the watermark behind its last durable record, whatever happens.
+// deliver brings a piece to the target and moves the watermark behind its last durable record, whatever happens. A record
+// that the target refuses for good ends it, unless there is a topic for such records: then it goes there, alone, and the
+// rest of the piece follows.
 func (t *Task) deliver(ctx context.Context, p *progress, piece Piece) error {
-	send, refused := t.choose(ctx, p, piece)
-	if err := register(p.tracker, send.Offsets); err != nil {
+	for {
+		chosen, refusal := t.choose(ctx, p, piece)
+		if err := t.send(ctx, p, chosen); err != nil {
+			return errors.Join(err, t.buryFirst(ctx, p, err, chosen))
+		}
+		var refused *RefusedError
+		if !errors.As(refusal, &refused) || t.options.DeadLetter == "" {
+			return refusal
+		}
+		n := len(chosen.Offsets)
+		if err := t.bury(ctx, p, refused, piece.Records[n]); err != nil {
+			return err
+		}
+		piece = Piece{Offsets: piece.Offsets[n+1:], Records: piece.Records[n+1:]}
+	}
+}
+
+// send hands records over, and moves the watermark behind those that are durable. A broker's verdict covers every record
+// of its batch, so the first record at an offset that failed before goes alone: what is refused then is refused for good.
+func (t *Task) send(ctx context.Context, p *progress, piece Piece) error {
+	if s := p.state.Stall; s != nil && s.Offset == p.state.Next && len(piece.Offsets) > 1 {
+		if err := t.hand(ctx, p, Piece{Offsets: piece.Offsets[:1], Records: piece.Records[:1]}); err != nil {
+			return err
+		}
+		piece = Piece{Offsets: piece.Offsets[1:], Records: piece.Records[1:]}
+	}
+	return t.hand(ctx, p, piece)
+}
+
+func (t *Task) hand(ctx context.Context, p *progress, piece Piece) error {
+	if len(piece.Offsets) == 0 {
+		return nil
+	}
+	if err := register(p.tracker, piece.Offsets); err != nil {
 		return err
 	}
-	n, err := p.produce(ctx, send.Records)
-	t.resolve(p, send, n)
-	return errors.Join(err, refused)
+	n, err := p.produce(ctx, piece.Records)
+	if errDiscontinuity := t.resolve(ctx, p, piece, n); err == nil {
+		err = errDiscontinuity
+	}
+	if errors.Is(err, ErrRefused) && len(piece.Offsets) == 1 {
+		return &RefusedError{Offset: piece.Offsets[0], Reason: err.Error()}
+	}
+	if errors.Is(err, ErrMissing) { // it was deleted
+		topic, errTopic := t.source.Topics(ctx, []string{p.state.Partition.Topic})
+		return errors.Join(err, errTopic, t.target.Ensure(ctx, p.remote.Topic, topic[p.state.Partition.Topic].Partitions))
+	}
+	return err
 }
 
 // register adds one slot a record: a slot per batch could not express that a part of it is durable.
@@ -70,9 +120,6 @@ func register(slots *tracker.Tracker, offsets []int64) error {
 
 // produce hands the records over, unless the claim is over: whoever took it after that must not find more than it read.
 func (p *progress) produce(ctx context.Context, records []*kgo.Record) (int, error) {
-	if len(records) == 0 {
-		return 0, nil
-	}
 	for _, r := range records {
 		route(r, p.remote)
 	}
@@ -88,7 +135,7 @@ func (p *progress) produce(ctx context.Context, records []*kgo.Record) (int, err
 }
 
 // resolve settles the slots and moves the positions behind the contiguous durable prefix.
-func (t *Task) resolve(p *progress, sent Piece, n int) {
+func (t *Task) resolve(ctx context.Context, p *progress, sent Piece, n int) error {
 	head := p.tracker.Sequence() - uint64(len(sent.Offsets))
 	bytes := 0
 	for i := range sent.Offsets {
@@ -101,77 +148,55 @@ func (t *Task) resolve(p *progress, sent Piece, n int) {
 	}
 	next, moved := p.tracker.Advance(time.Now())
 	if !moved {
-		return
+		return nil
 	}
-	if sent.Records[0].Offset != p.state.DownstreamNext {
-		t.options.Metrics.Add(TargetDiscontinuities, 1)
+	at := make([]int64, n)
+	for i, r := range sent.Records[:n] {
+		at[i] = r.Offset
 	}
-	last := sent.Records[n-1]
-	p.advanceTo(next, last, last.Offset)
-	p.state.DownstreamNext = last.Offset + 1
+	err := t.landed(ctx, p, at)
+	p.copied(sent, n, at)
+	p.advanceTo(next, sent.Records[n-1], at[n-1])
+	p.state.DownstreamNext = at[n-1] + 1
 	t.options.Metrics.Add(RecordsMirrored, int64(n))
 	t.options.Metrics.Add(BytesMirrored, int64(bytes))
+	return err
 }
 
-// advanceTo moves the watermark to next, behind the source record last, which stands at downstream on the target.
+// advanceTo moves the watermark to next, behind the source record last, which stands at downstream on the target. What was
+// noted as lost on the way there is lost now.
 func (p *progress) advanceTo(next int64, last *kgo.Record, downstream int64) {
 	p.state.Next, p.state.NextDigest, p.moved = next, digest(last), true
 	p.state.DownstreamLast = downstream
 	p.state.RecordTimestamp = last.Timestamp
+	p.passLosses()
 }
 
-// commit writes what is durable and why the rest is not. It gives the claim back when every outcome is known, and keeps it
-// for the next owner to settle when one is not. An owner that could not settle what it found leaves the producer ids that
-// it found: the next one settles in its place, without having to wait for it.
-func (t *Task) commit(ctx context.Context, p *progress, d Delivery, failure error) error {
-	if errors.Is(failure, watermark.ErrOvertaken) {
-		return nil
-	}
-	s, now := p.state, time.Now()
-	if p.moved {
-		s.AdvancedAt = now
-	}
-	return t.state.Commit(ctx, watermark.Commit{
-		Partition: s.Partition, Epoch: s.Epoch, Owner: s.Owner, From: p.from,
-		TopicID: s.TopicID, Next: s.Next, DownstreamNext: s.DownstreamNext,
-		DownstreamLast: s.DownstreamLast, NextDigest: s.NextDigest,
-		Stall: stall(s, d, failure, now), AdvancedAt: s.AdvancedAt, RecordTimestamp: s.RecordTimestamp,
-		Release: !p.unknown, Left: p.left(),
+// passLosses counts the losses that the watermark has passed.
+func (p *progress) passLosses() {
+	p.losses = slices.DeleteFunc(p.losses, func(l loss) bool {
+		if l.to > p.state.Next {
+			return false
+		}
+		p.lost += l.to - l.from
+		p.state.Lost += l.to - l.from
+		return true
 	})
 }
 
-// stall is what the item says about a watermark that does not move: since the first failure at the same offset, and how
-// often it failed there. A delivery that does not reach that offset, a redelivery, says nothing about it, unless it shows
-// that the source is no longer the one that was mirrored.
-func stall(s watermark.State, d Delivery, failure error, now time.Time) *watermark.Stall {
-	before := s.Stall
-	if before != nil && before.Offset != s.Next {
-		before = nil
+// copied notes where the first n records of a piece stand on the target; -1 for one that is gone there, so that the gap it
+// leaves is not nothing.
+func (p *progress) copied(piece Piece, n int, at []int64) {
+	explained := true
+	for i := 0; i < n; {
+		k := i + 1
+		for k < n && at[k] == at[k-1]+1 && piece.Offsets[k] == piece.Offsets[k-1]+1 {
+			k++
+		}
+		if explained = at[i] >= 0 && explained; at[i] >= 0 {
+			p.runs.Extend(piece.Offsets[i], at[i], int64(k-i), explained)
+			explained = true
+		}
+		i = k
 	}
-	reaches := len(d.from(s.Next).Offsets)+len(d.Unread) > 0 || errors.Is(failure, ErrStepBack) || errors.Is(failure, ErrRecreated)
-	if failure == nil || !reaches {
-		return before
-	}
-	const length = 400 // an item of under 1 KB is one write unit
-	reason := failure.Error()
-	if len(reason) > length {
-		reason = strings.ToValidUTF8(reason[:length], "")
-	}
-	if before == nil {
-		before = &watermark.Stall{Offset: s.Next, Since: now}
-	}
-	return &watermark.Stall{Offset: s.Next, Since: before.Since, Reason: reason, Attempts: before.Attempts + 1}
-}
-
-// left are the producer ids that the next owner still has to settle. An owner that did not get that far has handed nothing
-// over, so its own id is none of them; the claim can be given back at once, for whom it took over from had its time.
-func (p *progress) left() []int64 {
-	ids := p.state.Producers
-	switch {
-	case !p.unsettled:
-		return nil
-	case len(ids) > 1:
-		return ids[:len(ids)-1]
-	}
-	return ids
 }

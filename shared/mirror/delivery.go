@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
 )
 
 // Delivery is what one event brings of one source partition.
@@ -31,6 +32,12 @@ type Outcome struct {
 	// Undelivered are the delivery's offsets that the trigger must bring again: all from the first one on that is not
 	// known to be durable on the target, unread ones included. Empty iff Err is nil.
 	Undelivered []int64
-	// Err says what stopped the partition; nil when all of its records are durable and the watermark is written.
+	// Err says what stopped the partition; nil when the trigger need not bring anything again.
 	Err error
+	// Parked says why records that are not on the target need not be brought again all the same: the partition is parked,
+	// its watermark stays, and a later delivery or a catch-up reads them from the source. Nil when all of them are durable
+	// and the watermark is written.
+	Parked error
+
+	stall *watermark.Stall // of a parked partition
 }

@@ -21,6 +21,8 @@ type clusters struct {
 	source fakeSource
 	target fakeTarget
 	state  watermarktest.Memory
+
+	options mirror.Options
 }
 
 var orders = mm2.TopicPartition{Topic: "orders"}
@@ -53,8 +55,19 @@ func (c *clusters) run(t *testing.T, d mirror.Delivery) mirror.Outcome {
 
 func (c *clusters) task() *mirror.Task {
 	remote := func(topic string) (string, error) { return "us." + topic, nil }
-	return mirror.NewTask(&c.source, &c.target, &c.state, remote, mirror.Options{Drain: time.Millisecond, Budget: 1500 * time.Millisecond})
+	o := c.options
+	o.Drain, o.Budget = time.Millisecond, 1500*time.Millisecond
+	return mirror.NewTask(&c.source, &c.target, &c.state, remote, o)
 }
+
+// catchUp runs a catch-up.
+func (c *clusters) catchUp(t *testing.T) error {
+	t.Helper()
+	return c.task().CatchUp(t.Context(), orders, true)
+}
+
+// dead is the topic of the dead letter queue.
+const dead = "dead"
 
 func (c *clusters) item(t *testing.T) watermark.State {
 	t.Helper()
@@ -95,9 +108,35 @@ func (s *fakeSource) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, err
 	return mirror.Ends{Start: s.start, LastStable: s.end, HighWatermark: s.end, LogEnd: s.end}, nil
 }
 
-func (s *fakeSource) Read(_ context.Context, _ mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
+func (*fakeSource) OffsetAt(context.Context, mm2.TopicPartition, time.Time) (int64, error) {
+	return 2, nil
+}
+
+func (s *fakeSource) Walk(_ context.Context, _ mm2.TopicPartition, id string, from, to int64) iter.Seq2[mirror.Span, error] {
 	s.reads++
-	return within(s.records, from, to)
+	return func(yield func(mirror.Span, error) bool) {
+		switch {
+		case id != "" && id != s.topicID:
+			yield(mirror.Span{}, mirror.ErrMissing)
+			return
+		case from < s.start:
+			yield(mirror.Span{}, &mirror.ExpiredError{Start: s.start})
+			return
+		}
+		span := mirror.Span{From: from, To: max(min(to, s.end), from)}
+		for records := range within(s.records, span.From, span.To) {
+			span.Records = append(span.Records, &kgo.Record{
+				Offset: records[0].Offset, Key: records[0].Key, Value: records[0].Value, Headers: records[0].Headers, Timestamp: records[0].Timestamp,
+			})
+		}
+		span.Compacted = span.To - span.From - int64(len(span.Records))
+		if span.From < span.To && !yield(span, nil) {
+			return
+		}
+		if span.To < to {
+			yield(mirror.Span{}, mirror.ErrUnstable)
+		}
+	}
 }
 
 func within(all []*kgo.Record, from, to int64) iter.Seq2[[]*kgo.Record, error] {
@@ -117,18 +156,32 @@ type fakeTarget struct {
 	limits  mirror.Limits
 	ids     int64
 	hang    bool // Producer waits for its context
+	fences  bool
+	fenced  []int64
+	letters []*kgo.Record // the dead letter queue
 
 	produce func(records []*kgo.Record) (int, error) // nil: all are appended
 }
 
 func (f *fakeTarget) ClusterID(context.Context) (string, error) { return f.id, nil }
 
-func (f *fakeTarget) Ensure(_ context.Context, _ string, partitions int32) error {
+func (f *fakeTarget) Ensure(_ context.Context, topic string, partitions int32) error {
+	if topic == dead {
+		return nil
+	}
 	f.created = partitions
 	return nil
 }
 
 func (f *fakeTarget) Limits(context.Context, string) (mirror.Limits, error) { return f.limits, nil }
+
+func (f *fakeTarget) Fence(_ context.Context, _ mm2.TopicPartition, producers []int64) error {
+	if f.fences {
+		f.fenced = append(f.fenced, producers...)
+		return nil
+	}
+	return mirror.ErrFenceRefused
+}
 
 func (*fakeTarget) ForgetLimits(string) {}
 
@@ -172,6 +225,10 @@ func (p fakeProducer) ID() int64 { return p.id }
 func (fakeProducer) Release()    {}
 
 func (p fakeProducer) Produce(_ context.Context, records []*kgo.Record) (int, error) {
+	if records[0].Topic == dead {
+		p.letters = append(p.letters, records...)
+		return len(records), nil
+	}
 	if p.produce != nil {
 		return p.produce(records)
 	}

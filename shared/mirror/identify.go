@@ -4,14 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"time"
 
 	"tidemark/shared/mm2"
 )
 
 // Source is the cluster that is mirrored.
 type Source interface {
-	Log
+	// Ends asks the leader, never a cache. A partition that does not exist is ErrMissing.
+	Ends(ctx context.Context, tp mm2.TopicPartition) (Ends, error)
+	// Walk yields what stands at from (inclusive) to to (exclusive) of the log of the topic with that id (empty: of the
+	// name), in spans that follow each other, and returns once it has come to to. All of it is one leader's: when
+	// leadership moves on the way the walk ends in an error, for the next leader's log may be another one. An ExpiredError
+	// if from is below the log's start, ErrUnstable at what no consumer can see yet.
+	Walk(ctx context.Context, tp mm2.TopicPartition, topicID string, from, to int64) iter.Seq2[Span, error]
+	// OffsetAt returns the first offset whose record's timestamp is at or after a time; the log's end when there is none.
+	OffsetAt(ctx context.Context, tp mm2.TopicPartition, at time.Time) (int64, error)
 	// Topics describes topics in one request; a missing one is absent from the answer.
 	Topics(ctx context.Context, topics []string) (map[string]Topic, error)
 	// ClusterID returns the cluster's id; empty where brokers tell none.
@@ -36,7 +46,7 @@ type invocation struct {
 
 // identify makes the one source request of an invocation. The topic ids are asked for every time: a running consumer was
 // seen to deliver offset 100 of a recreated topic as if nothing had happened, and no offset looks out of place then.
-func (t *Task) identify(ctx context.Context, inv *invocation, deliveries []Delivery) {
+func (t *Task) identify(ctx context.Context, inv *invocation, topics []string) {
 	defer close(inv.done)
 	ctx, cancel := t.leaveMargin(ctx)
 	defer cancel()
@@ -44,10 +54,6 @@ func (t *Task) identify(ctx context.Context, inv *invocation, deliveries []Deliv
 	defer cancel()
 	if inv.err = t.distinct(ctx); inv.err != nil {
 		return
-	}
-	topics := make([]string, len(deliveries))
-	for i, d := range deliveries {
-		topics[i] = d.Partition.Topic
 	}
 	slices.Sort(topics)
 	inv.topics, inv.err = t.source.Topics(ctx, slices.Compact(topics))

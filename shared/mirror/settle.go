@@ -5,124 +5,126 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sort"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/shared/mm2"
-	"tidemark/shared/tracker"
 )
 
-// What a delivery may show that cannot be mirrored as it stands. Each stops its partition where it is; nothing is passed
-// over and nothing is lost as long as the source keeps it.
-var (
-	// ErrHole says that offsets are missing: the trigger dropped records, or the source has none there (compaction,
-	// transaction markers).
-	ErrHole = errors.New("offsets are missing from what the trigger delivered (is the source topic compacted or transactional?)")
-	// ErrStepBack says that the source no longer holds what was mirrored from it: its log was truncated.
-	ErrStepBack = errors.New("the source no longer holds the record mirrored last: its log was truncated or regrown")
-	// ErrRecreated says that the source topic was deleted and made again under its name.
-	ErrRecreated = errors.New("the source topic was deleted and made again")
-)
+// ErrStepBack says that the source no longer holds what was mirrored from it, and that nothing tells from where on it
+// differs. The partition stops where it is; nothing is lost as long as the source keeps it.
+var ErrStepBack = errors.New("the source no longer holds the record mirrored last: its log was truncated or regrown")
 
-// Piece is a stretch of records in the order in which the target must have them.
-type Piece struct {
-	Offsets []int64 // upstream, rising by one
-	Records []*kgo.Record
-}
-
-// settle yields what has to reach the target, from the watermark to the delivery's end, in pieces that follow each other
-// without a gap. In the common case, a delivery that begins at the watermark of a released claim, it asks nobody.
-func (t *Task) settle(ctx context.Context, p *progress, topic Topic, d Delivery) iter.Seq2[Piece, error] {
-	return func(yield func(Piece, error) bool) {
-		if err := t.position(ctx, p, topic, d); err != nil {
-			yield(Piece{}, err)
-			return
+// settle makes sure that the positions still mean what they did when they were written, and moves them where they do not:
+// behind what an earlier owner left on the target, back to where a truncated source differs, to the start of a topic that
+// was made again. In the common case, a delivery that begins at the watermark of a released claim, it asks nobody.
+func (t *Task) settle(ctx context.Context, p *progress, topic Topic, d Delivery) error {
+	if p.unsettled {
+		if _, err := t.remoteEnd(ctx, p.remote, topic.Partitions); err != nil { // it may have been deleted
+			return err
 		}
-		p.tracker = tracker.New(p.state.Next)
-		piece, gap := d.from(p.state.Next).contiguous(p.state.Next)
-		if len(piece.Offsets) > 0 && !yield(piece, nil) {
-			return
-		}
-		if gap != nil {
-			yield(Piece{}, gap)
+		if err := t.fence(ctx, p); err != nil {
+			return err
 		}
 	}
-}
-
-// position proves that the watermark still means what it did, and moves it past what is on the target already.
-func (t *Task) position(ctx context.Context, p *progress, topic Topic, d Delivery) error {
-	if err := sameTopic(p, topic); err != nil {
-		return err
-	}
-	if err := t.redelivered(ctx, p, d); err != nil {
-		return err
-	}
-	p.proven = true
-	t.options.Metrics.Add(RecordsRedelivered, int64(len(d.Offsets)-len(d.from(p.state.Next).Offsets)))
-	return t.settleTail(ctx, p, d)
-}
-
-// sameTopic compares the topic's id with the one that the positions belong to. Brokers before 2.8 have none.
-func sameTopic(p *progress, topic Topic) error {
-	if p.state.TopicID != "" && topic.ID != "" && topic.ID != p.state.TopicID {
-		return fmt.Errorf("%w: id %s was mirrored, the source now has %s", ErrRecreated, p.state.TopicID, topic.ID)
+	if was := p.state.TopicID; was != "" && topic.ID != "" && topic.ID != was {
+		// It was asked beside the claim, perhaps before an owner who has seen a newer log.
+		described, err := t.source.Topics(ctx, []string{d.Partition.Topic})
+		if err != nil {
+			return err
+		}
+		if topic = described[d.Partition.Topic]; topic.ID != "" && topic.ID != was {
+			return t.recreated(ctx, p, topic, d)
+		}
+		p.state.TrustFrom = max(p.state.TrustFrom, d.end()) // it may have been read from the older one
 	}
 	if topic.ID != "" { // a broker of an older version among newer ones must not erase it
 		p.state.TopicID = topic.ID
 	}
-	return nil
+	last, err := t.recheck(ctx, p, d)
+	if err != nil {
+		return err
+	}
+	if last != unchanged {
+		return t.truncated(ctx, p, d)
+	}
+	if p.unsettled && p.state.NextDigest == nil && len(d.Offsets) > 0 { // nothing yet ties the delivery to this log
+		held, err := t.holds(ctx, p, d)
+		if err != nil {
+			return err
+		}
+		if !held {
+			p.state.TrustFrom = max(p.state.TrustFrom, d.end())
+		}
+	}
+	p.proven = true
+	t.options.Metrics.Add(RecordsRedelivered, int64(len(d.Offsets)-len(d.from(p.state.Next).Offsets)))
+	return t.settleTail(ctx, p, t.pendingOf(ctx, p, d))
 }
 
-// redelivered proves that a delivery below the watermark is one: the record at next-1, delivered or else fetched, must be
-// the one that was mirrored. A source that was truncated and has regrown delivers the same offsets with other records. A
-// stalled partition proves it every time: a step back that was found once must not be forgotten because the trigger goes
-// on at next. Without a digest nothing was mirrored yet, and what is below the start is not wanted.
-func (t *Task) redelivered(ctx context.Context, p *progress, d Delivery) error {
+// verdict is what the source says about the record that was mirrored last.
+type verdict uint8
+
+const (
+	unchanged verdict = iota
+	changed           // another record is there, or the log ends below
+	gone              // nothing is there: compacted away, or another log; what it keeps of the others tells
+)
+
+// recheck asks whether the source still holds the record that was mirrored last, delivered or else fetched: a log that was
+// truncated and has regrown delivers the same offsets with other records. It is asked when a delivery holds what is below
+// the watermark, of a partition that is stalled or not settled, for a step back that was found once must not be forgotten
+// because the trigger goes on at next, and by catch-ups.
+func (t *Task) recheck(ctx context.Context, p *progress, d Delivery) (verdict, error) {
 	next := p.state.Next
 	below := len(d.Offsets) > 0 && d.Offsets[0] < next
-	if p.state.NextDigest == nil || !below && p.state.Stall == nil {
-		return nil
+	if !below && p.state.Stall == nil && !p.unsettled && d.Key != "" || next <= p.state.Origin {
+		return unchanged, nil
 	}
-	i := sort.Search(len(d.Offsets), func(i int) bool { return d.Offsets[i] >= next-1 })
-	if i < len(d.Offsets) && d.Offsets[i] == next-1 {
-		return p.verify(d.Records[i])
+	if i := sort.Search(len(d.Offsets), func(i int) bool { return d.Offsets[i] >= next-1 }); i < len(d.Offsets) && d.Offsets[i] == next-1 {
+		return p.compareLast(d.Records[i]), nil
 	}
-	ends, err := t.source.Ends(ctx, d.Partition)
-	if err != nil {
-		return fmt.Errorf("source ends: %w", err)
-	}
-	switch {
-	case ends.HighWatermark < next:
-		return fmt.Errorf("%w: it ends at %d", ErrStepBack, ends.HighWatermark)
-	case ends.LastStable < next:
-		return fmt.Errorf("an open transaction on the source hides record %d: it is stable up to %d", next-1, ends.LastStable)
-	case ends.Start >= next && !below:
-		return nil
-	case ends.Start >= next:
-		return fmt.Errorf("%w: record %d has expired, the log starts at %d: nothing can prove the redelivery", ErrStepBack, next-1, ends.Start)
-	}
-	for records, err := range t.source.Read(ctx, d.Partition, next-1, next) {
-		if err != nil {
-			return fmt.Errorf("read source record %d: %w", next-1, err)
+	var expired *ExpiredError
+	for span, err := range t.source.Walk(ctx, d.Partition, p.state.TopicID, next-1, next) {
+		switch {
+		case errors.As(err, &expired):
+			return unchanged, nil // what expired cannot be compared, nor mirrored again
+		case errors.Is(err, ErrUnstable):
+			held, err := t.reaches(ctx, d.Partition, next)
+			if err == nil && !held {
+				return changed, nil
+			}
+			return unchanged, err
+		case err != nil:
+			return unchanged, fmt.Errorf("read source record %d: %w", next-1, err)
 		}
-		for _, r := range records {
-			return p.verify(r)
+		for _, r := range span.Records {
+			return p.compareLast(r), nil
 		}
 	}
-	if !below {
-		return nil
-	}
-	return fmt.Errorf("%w: nothing is left at %d, truncated or compacted away", ErrStepBack, next-1)
+	return gone, nil
 }
 
-// verify compares a source record at next-1 with the digest of the one mirrored last.
-func (p *progress) verify(r *kgo.Record) error {
-	if !bytes.Equal(digest(r), p.state.NextDigest) {
-		return fmt.Errorf("%w: another record stands at %d", ErrStepBack, p.state.Next-1)
+// compareLast compares a source record at next-1 with the digest of the one mirrored last, if it is known.
+func (p *progress) compareLast(r *kgo.Record) verdict {
+	if p.state.NextDigest == nil || bytes.Equal(digest(r), p.state.NextDigest) {
+		return unchanged
 	}
-	return nil
+	return changed
+}
+
+// reaches says whether a log that a walk could not follow up to next ever held it: false when it ends below. An open
+// transaction that hides it, or a new leader that does not yet know how far its log is replicated, is an error.
+func (t *Task) reaches(ctx context.Context, tp mm2.TopicPartition, next int64) (bool, error) {
+	ends, err := t.source.Ends(ctx, tp)
+	if err != nil {
+		return false, fmt.Errorf("source ends: %w", err)
+	}
+	if ends.LogEnd < next {
+		return false, nil
+	}
+	return false, fmt.Errorf("%w: the source is stable up to %d, %d is not", ErrUnstable, ends.LastStable, next-1)
 }
 
 // from is the delivery less everything below next.
@@ -132,14 +134,12 @@ func (d Delivery) from(next int64) Delivery {
 	return d
 }
 
-// contiguous is the part of the delivery that follows next without a gap, and the hole that ends it, if one does.
-func (d Delivery) contiguous(next int64) (Piece, error) {
-	n := sort.Search(len(d.Offsets), func(i int) bool { return d.Offsets[i] != next+int64(i) })
-	piece := Piece{Offsets: d.Offsets[:n], Records: d.Records[:n]}
-	if n < len(d.Offsets) {
-		return piece, fmt.Errorf("%w: %d to %d", ErrHole, next+int64(n), d.Offsets[n]-1)
+// end is the offset behind the delivery's last record; 0 when it has none.
+func (d Delivery) end() int64 {
+	if len(d.Offsets) == 0 {
+		return 0
 	}
-	return piece, nil
+	return d.Offsets[len(d.Offsets)-1] + 1
 }
 
 // route addresses a record to the remote partition.

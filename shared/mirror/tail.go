@@ -1,13 +1,10 @@
 package mirror
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -40,11 +37,11 @@ const tailBytes = 64 << 20
 
 // settleTail compares what an earlier owner may have left on the target past DownstreamNext with what is pending from Next
 // on, and moves both past what is there already. It reads the tail raw, with control batches, once it is final.
-func (t *Task) settleTail(ctx context.Context, p *progress, d Delivery) error {
+func (t *Task) settleTail(ctx context.Context, p *progress, pending func(n int) (Piece, error)) error {
 	if !p.unsettled {
 		return nil
 	}
-	ends, err := t.finalEnds(ctx, p.remote)
+	ends, err := t.finalEnds(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -53,72 +50,75 @@ func (t *Task) settleTail(ctx context.Context, p *progress, d Delivery) error {
 	if err != nil {
 		return fmt.Errorf("read target tail %d to %d: %w", max(from, ends.Start), ends.HighWatermark, err)
 	}
-	tail := tail{from: from, start: ends.Start, end: ends.HighWatermark, visible: visible}
-	pending, err := t.pending(ctx, p, d, tail.positions())
+	tail := Tail{From: from, Start: ends.Start, End: ends.HighWatermark, Visible: visible}
+	expected, err := pending(tail.Positions())
 	if err != nil {
 		return err
 	}
-	found := tail.compare(pending.Records)
-	if found.doubt || !whole || ends.HighWatermark < from {
-		t.options.Metrics.Add(DuplicatesPossible, 1)
+	found := tail.Compare(expected.Records)
+	if ends.HighWatermark < from {
+		t.shortened(ctx, p, ends.HighWatermark)
+		found.Doubt = true
 	}
-	if n := found.matched; n > 0 {
-		p.advanceTo(pending.Offsets[n-1]+1, pending.Records[n-1], found.downstream)
+	if found.Doubt || !whole {
+		t.options.Metrics.Add(DuplicatesPossible, 1)
+		t.options.Log.WarnContext(ctx, "what an earlier owner left on the target cannot be told apart: duplicates are possible",
+			"partition", p.state.Partition.String(), "downstream_from", from, "downstream_to", ends.HighWatermark, "matched", found.Matched)
+	}
+	if n := found.Matched; n > 0 {
+		p.copied(expected, n, found.At)
+		p.advanceTo(expected.Offsets[n-1]+1, expected.Records[n-1], found.At[n-1])
 		t.options.Metrics.Add(RecordsSettled, int64(n))
 	}
-	p.state.DownstreamNext = max(from, ends.HighWatermark)
+	p.state.DownstreamNext = ends.HighWatermark
 	p.unsettled = false
 	return nil
 }
 
-// finalEnds waits until the remote partition's log end is its high watermark: an appended record is invisible to
-// consumers while a follower stalls. The waiting rule's other half, the drain margin, is over before a claim is granted.
-func (t *Task) finalEnds(ctx context.Context, remote mm2.TopicPartition) (Ends, error) {
-	t.options.Metrics.Add(UnfencedTakeovers, 1)
-	for {
-		ends, err := t.target.Ends(ctx, remote)
+// pendingOf returns the first n source records from the watermark on, fewer if there are fewer: from the delivery as far as
+// it holds them without a hole, else fetched. An earlier owner may have sent what this delivery does not hold.
+func (t *Task) pendingOf(ctx context.Context, p *progress, d Delivery) func(n int) (Piece, error) {
+	return func(n int) (Piece, error) {
+		var piece Piece
+		if n == 0 {
+			return piece, nil
+		}
+		next := p.state.Next
+		if held := d.from(next); next >= p.state.TrustFrom {
+			for i, offset := range held.Offsets {
+				if len(piece.Offsets) == n || offset != next+int64(i) {
+					break
+				}
+				piece.add(offset, held.Records[i])
+			}
+		}
+		if len(piece.Offsets) == n {
+			return piece, nil
+		}
+		ends, err := t.source.Ends(ctx, d.Partition)
 		if err != nil {
-			return Ends{}, fmt.Errorf("target ends of %s: %w", remote, err)
+			return Piece{}, fmt.Errorf("source ends: %w", err)
 		}
-		if ends.LogEnd == ends.HighWatermark {
-			return ends, nil
+		from := next
+		if held := len(piece.Offsets); held > 0 {
+			from = piece.Offsets[held-1] + 1
 		}
-		timer := time.NewTimer(100 * time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return Ends{}, fmt.Errorf("wait for %s to replicate up to %d, it is at %d: %w", remote, ends.LogEnd, ends.HighWatermark, ctx.Err())
+		if ends.Start > from {
+			p.lose(from, ends.Start)
+			from = ends.Start
 		}
+		for span, err := range t.source.Walk(ctx, d.Partition, p.state.TopicID, from, max(from, ends.LastStable)) {
+			if err != nil {
+				return Piece{}, fmt.Errorf("read source records from %d: %w", from, err)
+			}
+			for _, r := range span.Records {
+				if piece.add(r.Offset, r); len(piece.Offsets) == n {
+					return piece, nil
+				}
+			}
+		}
+		return piece, nil
 	}
-}
-
-// pending returns the first n source records from Next on, fewer if there are fewer or if offsets are missing: from the
-// delivery when it holds them, else fetched. An earlier owner may have sent what this delivery does not hold.
-func (t *Task) pending(ctx context.Context, p *progress, d Delivery, n int) (Piece, error) {
-	next := p.state.Next
-	held, _ := d.from(next).contiguous(next)
-	if len(held.Offsets) >= n {
-		return Piece{Offsets: held.Offsets[:n], Records: held.Records[:n]}, nil
-	}
-	ends, err := t.source.Ends(ctx, d.Partition)
-	if err != nil {
-		return Piece{}, fmt.Errorf("source ends: %w", err)
-	}
-	from, to := next+int64(len(held.Offsets)), min(next+int64(n), ends.LastStable)
-	if ends.Start > from || to <= from {
-		return held, nil
-	}
-	fetched, _, err := gather(t.source.Read(ctx, d.Partition, from, to))
-	if err != nil {
-		return Piece{}, fmt.Errorf("read source records %d to %d: %w", from, to, err)
-	}
-	var rest Delivery
-	for _, r := range fetched {
-		rest.Offsets, rest.Records = append(rest.Offsets, r.Offset), append(rest.Records, r)
-	}
-	piece, _ := rest.contiguous(from)
-	return Piece{Offsets: slices.Concat(held.Offsets, piece.Offsets), Records: slices.Concat(held.Records, piece.Records)}, nil
 }
 
 // gather collects what a read yields, up to tailBytes; whole says whether that was all.
@@ -137,90 +137,3 @@ func gather(read iter.Seq2[[]*kgo.Record, error]) (all []*kgo.Record, whole bool
 	}
 	return all, true, nil
 }
-
-// mostShifts bounds the search for a shift, which compares the tail anew for each. Past it duplicates are possible, and
-// counted, as when no shift fits.
-const mostShifts = 1000
-
-// tail is what the target holds at from (inclusive) to end (exclusive): the log starts at start, and visible are the
-// records left there, control records among them.
-type tail struct {
-	from, start, end int64
-	visible          []*kgo.Record
-}
-
-// match is the result of a comparison.
-type match struct {
-	matched    int   // how many pending records are on the target, from the first on
-	downstream int64 // offset of the last of them
-	doubt      bool  // a record that cannot be ours, or records that cannot be seen: duplicates are possible
-}
-
-// positions is how many records of ours the tail holds at most.
-func (l tail) positions() int {
-	n := max(l.end-l.from, 0)
-	for _, r := range l.visible {
-		if r.Attrs.IsControl() {
-			n--
-		}
-	}
-	return int(n)
-}
-
-// compare compares by position. A control record takes none; a missing offset (compacted away) takes one. When the log
-// starts past from, the offsets below it may have held records or markers: the smallest shift at which everything visible
-// matches is taken, never a larger one, for that could pass over a record that is not there.
-func (l tail) compare(pending []*kgo.Record) match {
-	hidden := max(min(l.start, l.end)-l.from, 0)
-	if hidden == 0 {
-		found, whole := l.shifted(pending, 0)
-		found.doubt = !whole
-		return found
-	}
-	for shift := range min(hidden, mostShifts) + 1 {
-		if found, whole := l.shifted(pending, int(shift)); whole {
-			found.doubt = true
-			return found
-		}
-	}
-	return match{doubt: true}
-}
-
-// shifted compares what is visible with the pending records from shift on. It returns how many pending records, from the
-// first on, are proven by the last that matched, and whether everything visible matched.
-func (l tail) shifted(pending []*kgo.Record, shift int) (found match, whole bool) {
-	position, expected := shift, max(l.from, l.start)
-	for _, r := range l.visible {
-		position += int(r.Offset - expected) // compacted away
-		expected = r.Offset + 1
-		if r.Attrs.IsControl() {
-			continue
-		}
-		if position >= len(pending) || !same(r, pending[position]) {
-			return found, false
-		}
-		position++
-		found = match{matched: position, downstream: r.Offset}
-	}
-	return found, true
-}
-
-// same compares everything that mirroring keeps. The timestamp of a LogAppendTime topic is the broker's own.
-func same(target, source *kgo.Record) bool {
-	if !sameBytes(target.Key, source.Key) || !sameBytes(target.Value, source.Value) || len(target.Headers) != len(source.Headers) {
-		return false
-	}
-	const logAppendTime = 1
-	if target.Attrs.TimestampType() != logAppendTime && target.Timestamp.UnixMilli() != source.Timestamp.UnixMilli() {
-		return false
-	}
-	for i, h := range target.Headers {
-		if h.Key != source.Headers[i].Key || !sameBytes(h.Value, source.Headers[i].Value) {
-			return false
-		}
-	}
-	return true
-}
-
-// sameBytes tells null from empty.
-func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

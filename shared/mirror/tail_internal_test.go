@@ -59,13 +59,13 @@ func TestCompare(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			from := max(test.start, 10)
-			l := tail{from: 10, start: test.start, end: from + int64(len(test.visible)), visible: log(from, test.visible)}
-			got := l.compare(log(0, test.pending))
-			if got.matched != test.matched || got.doubt != test.doubt {
-				t.Errorf("compare = %d, doubt %t, want %d, doubt %t", got.matched, got.doubt, test.matched, test.doubt)
+			l := Tail{From: 10, Start: test.start, End: from + int64(len(test.visible)), Visible: log(from, test.visible)}
+			got := l.Compare(log(0, test.pending))
+			if got.Matched != test.matched || got.Doubt != test.doubt {
+				t.Errorf("Compare = %d, doubt %t, want %d, doubt %t", got.Matched, got.Doubt, test.matched, test.doubt)
 			}
-			if n := l.positions(); n != test.mostPositions {
-				t.Errorf("positions = %d, want %d", n, test.mostPositions)
+			if n := l.Positions(); n != test.mostPositions {
+				t.Errorf("Positions = %d, want %d", n, test.mostPositions)
 			}
 		})
 	}
@@ -133,17 +133,17 @@ func TestGatherCountsHeaders(t *testing.T) {
 func TestSearchForAShiftIsBounded(t *testing.T) {
 	t.Parallel()
 	const hidden = 40_000
-	l := tail{from: 10, start: 10 + hidden, end: 12 + hidden, visible: log(10+hidden, "ab")}
+	l := Tail{From: 10, Start: 10 + hidden, End: 12 + hidden, Visible: log(10+hidden, "ab")}
 	pending := make([]*kgo.Record, hidden)
 	for i := range pending {
 		pending[i] = &kgo.Record{Value: []byte("a"), Timestamp: time.UnixMilli(5)}
 	}
 	copy(pending[mostShifts+1:], log(0, "ab"))
-	if got := l.compare(pending); got.matched != 0 || !got.doubt {
-		t.Errorf("compare past %d shifts = %d, doubt %t, want 0 in doubt", mostShifts, got.matched, got.doubt)
+	if got := l.Compare(pending); got.Matched != 0 || !got.Doubt {
+		t.Errorf("Compare past %d shifts = %d, doubt %t, want 0 in doubt", mostShifts, got.Matched, got.Doubt)
 	}
 	copy(pending[mostShifts:], log(0, "abb"))
-	if got := l.compare(pending); got.matched != mostShifts+2 {
-		t.Errorf("compare at %d shifts = %d, want %d", mostShifts, got.matched, mostShifts+2)
+	if got := l.Compare(pending); got.Matched != mostShifts+2 {
+		t.Errorf("Compare at %d shifts = %d, want %d", mostShifts, got.Matched, mostShifts+2)
 	}
 }

@@ -99,54 +99,19 @@ func TestRedeliveryIsDropped(t *testing.T) {
 	}
 	c.sameLogs(t, 6)
 	c.position(t, 6, 6)
-	if c.source.reads != 1 {
-		t.Errorf("the source was read %d times, want 1: only the last delivery lacks the record mirrored last", c.source.reads)
-	}
-}
-
-func TestDiscontinuitiesStopThePartition(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name        string
-		change      func(*clusters)
-		first, last int64
-		want        error
-		undelivered []int64
-		mirrored    int
-	}{
-		{"hole before the delivery", func(*clusters) {}, 5, 6, mirror.ErrHole, []int64{5, 6}, 3},
-		{"hole inside the delivery", func(c *clusters) { c.source.records = slices.Delete(c.source.records, 4, 5) }, 3, 6, mirror.ErrHole, []int64{5, 6}, 4},
-		{"recreated topic, offset in place", func(c *clusters) { c.source.topicID = "second" }, 3, 4, mirror.ErrRecreated, []int64{3, 4}, 3},
-		{"truncated and regrown", func(c *clusters) { c.source.records[2] = record(2); c.source.records[2].Value = []byte("other") }, 1, 4, mirror.ErrStepBack, []int64{1, 2, 3, 4}, 3},
-		{"truncated below what was mirrored", func(c *clusters) { c.source.end = 2 }, 0, 1, mirror.ErrStepBack, []int64{0, 1}, 3},
-		{"nothing left where the last record was", func(c *clusters) { c.source.records = slices.Delete(c.source.records, 2, 3) }, 0, 1, mirror.ErrStepBack, []int64{0, 1}, 3},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			c := newClusters(7)
-			if o := c.run(t, c.deliver(0, 2)); o.Err != nil {
-				t.Fatal(o.Err)
-			}
-			test.change(c)
-			want(t, c.run(t, c.deliver(test.first, test.last)), test.want, test.undelivered...)
-			if got := len(c.target.log); got != test.mirrored {
-				t.Errorf("the target holds %d records, want %d", got, test.mirrored)
-			}
-			s := c.position(t, int64(test.mirrored), int64(test.mirrored))
-			if s.Stall == nil || s.Stall.Offset != s.Next || !strings.Contains(s.Stall.Reason, test.want.Error()) || s.Stall.Attempts != 1 {
-				t.Errorf("stall = %+v, want one attempt at %d because %v", s.Stall, s.Next, test.want)
-			}
-		})
+	if c.source.reads != 2 {
+		t.Errorf("the source was read %d times, want 2: at the first contact, and because the last delivery lacks the record mirrored last", c.source.reads)
 	}
 }
 
 func TestStallCountsItsAttemptsAndIsCleared(t *testing.T) {
 	t.Parallel()
 	c := newClusters(4)
+	c.source.err = errors.New("connection refused")
 	c.run(t, c.deliver(1, 2))
 	first := c.item(t).Stall
 	c.run(t, c.deliver(1, 2))
+	c.source.err = nil
 	if again := c.item(t).Stall; first == nil || again == nil || again.Attempts != 2 || !again.Since.Equal(first.Since) {
 		t.Errorf("stall = %+v, then %+v, want two attempts since the first", first, again)
 	}
@@ -189,9 +154,9 @@ func TestRefusedRecordEndsTheSendList(t *testing.T) {
 			c := newClusters(3)
 			change(c)
 			o := c.run(t, c.deliver(0, 2))
-			want(t, o, o.Err, 1, 2)
-			if refused := (*mirror.RefusedError)(nil); !errors.As(o.Err, &refused) || refused.Offset != 1 {
-				t.Errorf("err = %v, want a RefusedError at 1", o.Err)
+			want(t, o, nil)
+			if refused := (*mirror.RefusedError)(nil); !errors.As(o.Parked, &refused) || refused.Offset != 1 {
+				t.Errorf("parked = %v, want a RefusedError at 1", o.Parked)
 			}
 			c.sameLogs(t, 1)
 			c.position(t, 1, 1)
@@ -349,8 +314,8 @@ func TestLiveClaimIsWaitedForAsLongAsThereIsTime(t *testing.T) {
 				task := mirror.NewTask(&c.source, &c.target, &c.state, func(topic string) (string, error) { return topic, nil }, mirror.Options{})
 				o := task.Run(ctx, []mirror.Delivery{c.deliver(0, 2)})[0]
 				held := (*watermark.HeldError)(nil)
-				if test.want == nil && (o.Err != nil || time.Since(now) < 25*time.Second) {
-					t.Errorf("outcome %+v after %v, want success once deadline and drain margin are over", o, time.Since(now))
+				if test.want == nil && (o.Err != nil || time.Since(now) < 20*time.Second) {
+					t.Errorf("outcome %+v after %v, want success once its deadline is over", o, time.Since(now))
 				}
 				if test.want != nil && (!errors.As(o.Err, &held) || len(o.Undelivered) != 3 || len(c.target.log) > 0) {
 					t.Errorf("outcome %+v, want a HeldError and nothing produced", o)

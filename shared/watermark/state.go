@@ -22,14 +22,19 @@ type State struct {
 
 	Epoch         int64     // rises by one with every claim; 0 before the first
 	Owner         string    // nonce of the invocation that holds the claim; empty when released
-	OwnerDeadline time.Time // from here on the owner hands nothing to the target any more
+	OwnerDeadline time.Time // from here on neither the owner nor any of Producers hands anything to the target; not set when released
 	Producers     []int64   // producer ids that may still have records on their way to the target; empty when released
 
 	TopicID         string    // the source topic's id (KIP-516) that the positions belong to; empty where brokers have none
+	Origin          int64     // first upstream offset that is mirrored at all; what lies below is not wanted
 	Next            int64     // next upstream offset to mirror; None before the first contact
 	DownstreamNext  int64     // next downstream offset expected; None before the first contact
 	DownstreamLast  int64     // downstream offset of the newest mirrored record; None until one was mirrored
-	NextDigest      []byte    // digest of the record at Next-1; nil until one was mirrored
+	NextDigest      []byte    // digest of the record at Next-1; nil when there is none, or it is not known
+	TrustFrom       int64     // below it a delivery may hold records of a log that is no more: the source is read instead
+	Runs            []byte    // where the newest records stand on the target, in package offsetsync's coding; nil: not known
+	Skips           int64     // records that were passed over on purpose, all told
+	Lost            int64     // offsets that were gone from the source before they were mirrored, all told
 	Stall           *Stall    // why the watermark does not move; nil when it does
 	AdvancedAt      time.Time // when Next moved last
 	RecordTimestamp time.Time // timestamp of the newest mirrored record
@@ -39,10 +44,21 @@ type State struct {
 type Stall struct {
 	Offset   int64     // the upstream offset that does not get through
 	Since    time.Time // when an attempt at Offset failed first
+	Kind     Kind      // who can help
 	Reason   string    // for a person: what failed and what to check
 	Attempts int64     // failed attempts at Offset
-	RetryAt  time.Time // when to try again; zero: whenever the trigger brings the records
+	RetryAt  time.Time // a parked partition is not tried before; zero: it is not parked
 }
+
+// Kind says who can help a stalled watermark.
+type Kind string
+
+// The kinds of stalls. They are part of the item.
+const (
+	Transient   Kind = "transient" // time: a throttle, a leader that moves, a timeout
+	NeedsPerson Kind = "person"    // whoever grants rights or makes topics
+	Refused     Kind = "refused"   // whoever raises the target's limits: the record is refused as it stands
+)
 
 // New returns the state of a partition that was never claimed.
 func New(tp mm2.TopicPartition) State {

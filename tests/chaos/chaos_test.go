@@ -22,18 +22,18 @@ var (
 func TestSchedules(t *testing.T) {
 	const workers = 2
 	start := time.Now()
-	tables := make([]map[string]*[verdicts]int, workers)
+	tables := make([]table, workers)
 	var failed atomic.Bool
 	t.Run("workers", func(t *testing.T) {
 		for worker := range workers {
-			tables[worker] = map[string]*[verdicts]int{}
+			tables[worker] = newTable()
 			t.Run(strconv.Itoa(worker), func(t *testing.T) {
 				t.Parallel()
 				for seed := *first + uint64(worker); seed < *first+*number && !failed.Load(); seed += workers {
 					if err := play(t, seed, tables[worker], nil).err; err != nil {
 						failed.Store(true)
 						var steps strings.Builder
-						again := play(t, seed, map[string]*[verdicts]int{}, &steps)
+						again := play(t, seed, newTable(), &steps)
 						t.Fatalf("seed %d: %v (again: %v)\n%s", seed, err, again.err, &steps)
 					}
 				}
@@ -50,31 +50,34 @@ func TestSchedules(t *testing.T) {
 
 // report prints how often each fault hit each call, and wants every one of them to have in a long run: a fault that
 // never hits proves nothing.
-func report(t *testing.T, tables []map[string]*[verdicts]int) {
+func report(t *testing.T, tables []table) {
 	t.Helper()
-	all := map[string]*[verdicts]int{}
+	all := newTable()
 	for _, table := range tables {
-		for name, row := range table {
-			if all[name] == nil {
-				all[name] = new([verdicts]int)
+		for name, row := range table.calls {
+			if all.calls[name] == nil {
+				all.calls[name] = new([verdicts]int)
 			}
 			for v, n := range row {
-				all[name][v] += n
+				all.calls[name][v] += n
 			}
+		}
+		for name, n := range table.events {
+			all.events[name] += n
 		}
 	}
 	least := 0
 	if *number >= 10_000 {
-		least = int(*number / 2000)
+		least = int(*number / 1000)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-12s", "")
+	fmt.Fprintf(&b, "%-13s", "")
 	for v := range verdicts {
 		fmt.Fprintf(&b, "%12s", v)
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "\n%-12s", name)
-		for v, n := range all[name] {
+	for _, name := range slices.Sorted(maps.Keys(all.calls)) {
+		fmt.Fprintf(&b, "\n%-13s", name)
+		for v, n := range all.calls[name] {
 			fmt.Fprintf(&b, "%12d", n)
 			write := name == "claim" || name == "begin" || name == "commit"
 			if n < least && (write || verdict(v) != echo) {
@@ -83,6 +86,14 @@ func report(t *testing.T, tables []map[string]*[verdicts]int) {
 		}
 	}
 	t.Logf("faults by call:\n%s", &b)
+	b.Reset()
+	for _, name := range slices.Sorted(maps.Keys(all.events)) {
+		fmt.Fprintf(&b, "\n%-24s%12d", name, all.events[name])
+		if all.events[name] < least {
+			t.Errorf("%s happened %d times, want %d at least", name, all.events[name], least)
+		}
+	}
+	t.Logf("events of the world:%s", &b)
 }
 
 // result is how a schedule ended.
@@ -91,7 +102,7 @@ type result struct {
 	trace uint64
 }
 
-func play(t *testing.T, seed uint64, hits map[string]*[verdicts]int, steps *strings.Builder) (r result) {
+func play(t *testing.T, seed uint64, hits table, steps *strings.Builder) (r result) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(seed, hits)
@@ -128,9 +139,9 @@ func (w *world) abandon() {
 // TestSameSeedSameSchedule plays seeds again and wants the same steps: else a seed would not replay a failure.
 func TestSameSeedSameSchedule(t *testing.T) {
 	for seed := range uint64(100) {
-		want := play(t, seed, map[string]*[verdicts]int{}, nil)
+		want := play(t, seed, newTable(), nil)
 		for range 3 {
-			if got := play(t, seed, map[string]*[verdicts]int{}, nil); got.trace != want.trace {
+			if got := play(t, seed, newTable(), nil); got.trace != want.trace {
 				t.Errorf("seed %d: the schedules differ", seed)
 				break
 			}

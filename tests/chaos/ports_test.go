@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/shared/mirror"
+	"tidemark/shared/mirror/mirrortest"
 	"tidemark/shared/mm2"
 	"tidemark/shared/watermark"
 )
@@ -52,6 +53,8 @@ type process struct {
 	dead     bool
 	deadline time.Time
 	seq      map[int32]int
+	pool     []int64 // ids of the producers that it keeps
+	mute     bool    // whether it gets none
 }
 
 // step parks the caller until the scheduler decides. An error means: do nothing, return it.
@@ -138,19 +141,53 @@ func (c cluster) read(ctx context.Context, part int32, from, to int64, log func(
 
 type source struct{ cluster }
 
-func (s source) Topics(ctx context.Context, _ []string) (map[string]mirror.Topic, error) {
+func (s source) Topics(ctx context.Context, topics []string) (map[string]mirror.Topic, error) {
 	v, err := s.w.step(ctx, s.inv, -1, "topics")
-	return map[string]mirror.Topic{topic: {ID: "id", Partitions: int32(len(s.w.parts))}}, errors.Join(err, after(v))
+	described := map[string]mirror.Topic{}
+	for _, name := range topics {
+		described[name] = mirror.Topic{ID: s.w.parts[partOf(name)].log.id, Partitions: partOf(name) + 1}
+	}
+	return described, errors.Join(err, after(v))
 }
 
 func (s source) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, error) {
 	v, err := s.w.step(ctx, s.inv, tp.Partition, "source ends")
-	end := s.w.parts[tp.Partition].sourceEnd
-	return mirror.Ends{LastStable: end, HighWatermark: end, LogEnd: end}, errors.Join(err, after(v))
+	l := &s.w.parts[tp.Partition].log
+	return mirror.Ends{Start: l.start, LastStable: l.stable, HighWatermark: l.end(), LogEnd: l.end()}, errors.Join(err, after(v))
 }
 
-func (s source) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
-	return s.read(ctx, tp.Partition, from, to, func() []*kgo.Record { return s.w.parts[tp.Partition].source })
+func (source) OffsetAt(context.Context, mm2.TopicPartition, time.Time) (int64, error) {
+	return 0, errFault
+}
+
+// Walk yields spans of random lengths, a call each.
+func (s source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, from, to int64) iter.Seq2[mirror.Span, error] {
+	return func(yield func(mirror.Span, error) bool) {
+		lives := -1
+		for from < to {
+			v, err := s.w.step(ctx, s.inv, tp.Partition, "walk")
+			if err = errors.Join(err, after(v)); err != nil {
+				yield(mirror.Span{}, err)
+				return
+			}
+			l := &s.w.parts[tp.Partition].log
+			if id != l.id {
+				yield(mirror.Span{}, mirror.ErrMissing)
+				return
+			}
+			if now := s.w.parts[tp.Partition].lives; lives >= 0 && lives != now {
+				yield(mirror.Span{}, errors.New("leadership moved"))
+				return
+			} else {
+				lives = now
+			}
+			span, err := l.walk(from, min(to, from+1+s.w.rng.Int64N(8)))
+			if !yield(span, err) || err != nil {
+				return
+			}
+			from = span.To
+		}
+	}
 }
 
 type target struct{ cluster }
@@ -161,7 +198,7 @@ func (t target) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, e
 	if !p.created && err == nil {
 		err = mirror.ErrMissing
 	}
-	return mirror.Ends{LastStable: p.hw, HighWatermark: p.hw, LogEnd: p.end()}, errors.Join(err, after(v))
+	return mirror.Ends{Start: min(p.base, p.hw), LastStable: p.hw, HighWatermark: p.hw, LogEnd: p.end()}, errors.Join(err, after(v))
 }
 
 func (t target) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
@@ -169,23 +206,64 @@ func (t target) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64)
 	return t.read(ctx, tp.Partition, from, to, func() []*kgo.Record { return p.visible() })
 }
 
-func (t target) Ensure(ctx context.Context, _ string, _ int32) error {
-	v, err := t.w.step(ctx, t.inv, -1, "ensure")
+func (t target) Ensure(ctx context.Context, name string, _ int32) error {
+	if name == deadTo {
+		return nil
+	}
+	v, err := t.w.step(ctx, t.inv, partOf(name), "ensure")
 	if err == nil {
-		for _, p := range t.w.parts {
-			p.created = true
-		}
+		t.w.parts[partOf(name)].created = true
 	}
 	return errors.Join(err, after(v))
 }
 
-func (target) Limits(context.Context, string) (mirror.Limits, error) { return mirror.Limits{}, nil }
+// Fence appends a marker for each producer and refuses it from then on.
+func (t target) Fence(ctx context.Context, tp mm2.TopicPartition, producers []int64) error {
+	v, err := t.w.step(ctx, t.inv, tp.Partition, "fence")
+	if err != nil {
+		return err
+	}
+	if !t.w.fences {
+		return mirror.ErrFenceRefused
+	}
+	p := t.w.parts[tp.Partition]
+	if !p.created {
+		return mirror.ErrMissing
+	}
+	for _, id := range producers {
+		p.fenced[id] = true
+		p.put(t.w, mirrortest.Control())
+	}
+	if v == pass { // answered once it is replicated
+		p.hw = p.end()
+	}
+	return after(v)
+}
+
+func (t target) Limits(ctx context.Context, name string) (mirror.Limits, error) {
+	v, err := t.w.step(ctx, t.inv, partOf(name), "limits")
+	var l mirror.Limits
+	if t.w.lowered && (!t.w.generous || t.w.letters) {
+		l.MaxMessageBytes = limit
+	}
+	return l, errors.Join(err, after(v))
+}
 
 func (target) ForgetLimits(string) {}
 
+// Producer is called without a word about whom it is for, so that no call of it can be told from another: a process has
+// producers or it has none.
 func (t target) Producer(context.Context) (mirror.Producer, error) {
 	t.w.mu.Lock()
 	defer t.w.mu.Unlock()
+	if t.inv.mute {
+		return nil, errFault
+	}
+	if n := len(t.inv.pool); n > 0 {
+		id := t.inv.pool[n-1]
+		t.inv.pool = t.inv.pool[:n-1]
+		return &producer{target: t, id: id}, nil
+	}
 	t.w.producers++
 	return &producer{target: t, id: t.w.producers}, nil
 }
@@ -209,7 +287,7 @@ func (s store) Begin(ctx context.Context, b watermark.Begin) error {
 }
 
 func (s store) Commit(ctx context.Context, c watermark.Commit) error {
-	return s.write(ctx, c.Partition.Partition, "commit", func() error { return s.w.state.Commit(ctx, c) })
+	return s.write(ctx, c.State.Partition.Partition, "commit", func() error { return s.w.state.Commit(ctx, c) })
 }
 
 func (s store) write(ctx context.Context, part int32, name string, apply func() error) error {

@@ -1,110 +1,206 @@
 package chaos
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/shared/mirror"
+	"tidemark/shared/mirror/mirrortest"
 )
 
 // partition is one partition in both model clusters, and the trigger's view of it.
 type partition struct {
-	source    []*kgo.Record // offsets rise; Record.ProducerID is the offset too, a tag that nothing compares
-	sourceEnd int64
-	dropped   int64 // offset that the trigger never brings; -1: none
+	index int
+	log   log
+	lives int // how often its log was made again or cut: records tell apart which one they are of
+	// kinds is how many contents there are; few make identical neighbours. 0: each record is unlike any other. Only then may
+	// records vanish from the source: of two that are equal in everything, nobody could tell which one was mirrored.
+	kinds    int64
+	tags     int64
+	dropped  map[int64]bool // tags that the trigger never brings
+	large    map[int64]bool // tags that the target refuses while its limit is low
+	position int64          // where the trigger reads on
 
-	created bool
-	log     []entry // the target's; the index is the offset
-	hw      int64   // the target's high watermark
+	remote
+	watermark int64           // as it stood after the last state write
+	letters   map[int64]int   // tags in the dead letter queue
+	known     map[int64]int64 // target offset of the first copy of each tag that was ever there
 
-	position  int64 // where the trigger reads on
-	watermark int64 // as it stood after the last state write
+	// For the oracle.
+	newest           int64  // tag that landed last in order
+	seen             string // id that the last item named
+	floor            int64  // where mirroring that log began
+	cuts             int    // how often its log was truncated
+	expired, thinned bool   // on the source
+	reborn           bool
+	shared, wiped    bool // on the target
 }
 
-// entry is one offset of the target's log.
-type entry struct {
+// remote is the target's log of a partition. The index of a copy is its offset.
+type remote struct {
+	created bool
+	base    int64 // log start
+	copies  []target_
+	hw      int64
+	fenced  map[int64]bool // producer ids
+}
+
+// target_ is one offset of the target's log.
+type target_ struct {
 	record *kgo.Record
 	gone   bool // compacted away
 }
 
-func (p *partition) end() int64 { return int64(len(p.log)) }
+func (r *remote) end() int64 { return int64(len(r.copies)) }
 
-// goal is the offset at which this partition has to stand in the end: a hole stops it.
-func (p *partition) goal() int64 {
-	if p.dropped >= 0 {
-		return p.dropped
+func (w *world) newPartition(created bool) *partition {
+	p := &partition{
+		newest: -1, dropped: map[int64]bool{}, large: map[int64]bool{}, letters: map[int64]int{}, known: map[int64]int64{},
+		index: len(w.parts),
+		log:   log{id: "id-0"}, remote: remote{created: created, fenced: map[int64]bool{}},
 	}
-	return p.sourceEnd
+	if w.rng.IntN(2) == 0 {
+		p.kinds = 1 + w.rng.Int64N(30)
+	}
+	w.fill(p, 1+w.rng.IntN(25), w.rng.IntN(4) == 0)
+	if w.rng.IntN(3) == 0 && created { // what stood there before the flow began
+		p.put(w, mirrortest.Control(), &kgo.Record{ProducerID: foreign, Value: []byte("foreign")}, mirrortest.Control())
+		p.hw = w.rng.Int64N(p.end() + 1)
+	}
+	return p
 }
 
-// revealed says whether a hole shows: the last record of the source has none behind it that would.
-func (p *partition) revealed() bool { return p.dropped >= 0 && p.dropped < p.sourceEnd-1 }
-
 // visible is what a raw read sees: control records among the rest, nothing past the high watermark.
-func (p *partition) visible() []*kgo.Record {
+func (r *remote) visible() []*kgo.Record {
 	var all []*kgo.Record
-	for _, e := range p.log[:p.hw] {
-		if !e.gone {
-			all = append(all, e.record)
+	for _, c := range r.copies[min(r.base, r.hw):r.hw] {
+		if !c.gone {
+			all = append(all, c.record)
 		}
 	}
 	return all
 }
 
-func (p *partition) append(records ...*kgo.Record) {
+// put appends copies, as a broker does.
+func (p *partition) put(w *world, records ...*kgo.Record) {
 	for _, r := range records {
 		c := *r
+		if w.stamps && !r.Attrs.IsControl() {
+			c = *mirrortest.LogAppendTime(&kgo.Record{Value: r.Value, Timestamp: time.UnixMilli(1)})
+			c.ProducerID = r.ProducerID
+		}
 		c.Offset = p.end()
-		p.log = append(p.log, entry{record: &c})
+		if tag := c.ProducerID; !c.Attrs.IsControl() && tag != foreign {
+			w.witness(p, tag, c.Offset)
+		}
+		p.copies = append(p.copies, target_{record: &c})
 	}
 }
 
-// compact removes one record that is not the last one visible.
-func (p *partition) compact(pick int) {
-	var data []int
-	for i, e := range p.log[:p.hw] {
-		if !e.record.Attrs.IsControl() {
-			data = append(data, i)
+// disturb lets a remote partition live its own life: replicate, compact, expire, hold what is somebody else's, be deleted.
+func (w *world) disturb(part int) {
+	p := w.parts[part]
+	switch k := w.rng.IntN(24); {
+	case k < 4:
+		if p.created {
+			p.put(w, mirrortest.Control())
+			w.event("foreign marker", part, "at %d", p.end()-1)
+		}
+	case k < 8:
+		w.compactTarget(part, p)
+	case k == 8 && w.upheaval > 0 && p.created:
+		w.upheaval--
+		p.put(w, &kgo.Record{ProducerID: foreign, Value: []byte("foreign")})
+		p.shared = true
+		w.event("foreign writer", part, "at %d", p.end()-1)
+	case k == 9 && w.upheaval > 0 && p.hw > p.base:
+		w.upheaval--
+		p.base += 1 + w.rng.Int64N(p.hw-p.base)
+		p.shared = true
+		w.event("target expires", part, "log start %d of %d", p.base, p.hw)
+	case k == 10 && w.upheaval > 0 && p.created && w.rng.IntN(3) == 0:
+		w.upheaval--
+		w.wipe(part, p)
+	default:
+		p.hw = p.end()
+		w.note("replicate p%d up to %d", part, p.hw)
+	}
+}
+
+// wipe deletes the remote topic, with what was under way to it.
+func (w *world) wipe(part int, p *partition) {
+	p.remote, p.wiped = remote{fenced: map[int64]bool{}}, true
+	for tag := range p.known {
+		p.known[tag] = -1
+	}
+	w.late = slices.DeleteFunc(w.late, func(l late) bool { return l.part == int32(part) })
+	w.event("target topic deleted", part, "")
+}
+
+// compactTarget removes one record of ours that is not the last one visible. A record of somebody else that vanishes from
+// among ours before they were settled could not be told from one of ours.
+func (w *world) compactTarget(part int, p *partition) {
+	var removable []int64
+	for offset := p.base; offset < p.hw; offset++ {
+		if r := p.copies[offset].record; !r.Attrs.IsControl() && r.ProducerID != foreign {
+			removable = append(removable, offset)
 		}
 	}
-	if len(data) > 1 {
-		p.log[data[pick%(len(data)-1)]].gone = true
+	if len(removable) > 1 {
+		offset := removable[w.rng.IntN(len(removable)-1)]
+		p.copies[offset].gone = true
+		w.event("target compacts", part, "offset %d", offset)
 	}
 }
 
-// late is something that was sent and arrives later, at the latest at by (zero: any time).
+// late is something that was sent and arrives later, at the latest at by (zero: whenever).
 type late struct {
-	process int
-	part    int32
-	by      time.Time
-	apply   func()
+	process  int
+	part     int32
+	producer int64
+	by       time.Time
+	apply    func()
 }
 
 // producer is a client with an id of its own. Batches are handed over one after another; each is appended when its call
 // passes and acknowledged when it is replicated.
 type producer struct {
 	target
-	id   int64
-	coin *rand.Rand // its own: several may meet their deadline at one moment, in any order
+	id     int64
+	coin   *rand.Rand // its own: several may meet their deadline at one moment, in any order
+	broken bool
 }
 
 func (p *producer) ID() int64 { return p.id }
 
-func (*producer) Release() {}
+// Release gives the producer back to its process.
+func (p *producer) Release() {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if !p.broken && !p.inv.dead {
+		p.inv.pool = append(p.inv.pool, p.id)
+		slices.Sort(p.inv.pool)
+	}
+}
 
 func (p *producer) Produce(ctx context.Context, records []*kgo.Record) (int, error) {
 	p.coin = rand.New(rand.NewPCG(uint64(p.inv.id), uint64(records[0].ProducerID)<<32|uint64(records[0].Partition)))
+	if records[0].Topic == deadTo {
+		return p.letter(ctx, records)
+	}
 	n := 0
 	for n < len(records) {
 		k := n + 1 + p.coin.IntN(len(records)-n)
 		acked, err := p.batch(ctx, records[n:k])
 		if err != nil {
+			p.broken = true
 			return n, err
 		}
 		n += acked
@@ -117,28 +213,35 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 	part := p.w.parts[records[0].Partition]
 	v, err := p.w.step(ctx, p.inv, records[0].Partition, "produce")
 	switch {
-	case v == failBefore: // a broker's refusal
+	case v == failBefore: // a certain failure
 		return 0, err
 	case err != nil: // killed, or out of time: perhaps it was under way already
 		if v == killBefore && p.coin.IntN(2) == 0 || errors.Is(err, context.DeadlineExceeded) && p.coin.IntN(2) == 0 {
 			p.late(ctx, records)
 		}
 		return 0, errors.Join(mirror.ErrUnknown, err)
-	case ctx.Err() != nil: // thawed: the client looks at the time before it hands anything over
+	case ctx.Err() != nil && !p.w.fences: // thawed: the client looks at the time before it hands anything over
 		return 0, ctx.Err()
 	case v != pass && p.coin.IntN(2) == 0:
 		p.late(ctx, records)
 		return 0, errors.Join(mirror.ErrUnknown, after(v))
+	case !part.created:
+		return 0, mirror.ErrMissing
+	case part.fenced[p.id]:
+		return 0, errors.Join(mirror.ErrUnknown, errors.New("fenced"))
 	}
 	base := part.end()
-	part.append(records...)
-	p.w.note("p%d +%d", records[0].Partition, len(records))
+	part.put(p.w, records...)
+	p.w.note("p%d +%d at %d", records[0].Partition, len(records), base)
 	if v != pass {
 		return 0, errors.Join(mirror.ErrUnknown, after(v))
 	}
 	v, err = p.w.step(ctx, p.inv, records[0].Partition, "acknowledge")
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()
+	}
+	if err == nil && part.end() < base+int64(len(records)) {
+		err = mirror.ErrMissing // deleted meanwhile
 	}
 	if err != nil {
 		return 0, errors.Join(mirror.ErrUnknown, err)
@@ -153,7 +256,36 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 	return len(records), nil
 }
 
-// late leaves a request in a broker's queue. The waiting rule assumes that it is appended within the drain margin.
+// letter writes to the dead letter queue.
+func (p *producer) letter(ctx context.Context, records []*kgo.Record) (int, error) {
+	part, tag := p.w.buried(records[0])
+	v, err := p.w.step(ctx, p.inv, part, "letter")
+	if err != nil {
+		p.broken = true
+		return 0, err
+	}
+	p.w.parts[part].letters[tag]++
+	if err := after(v); err != nil {
+		p.broken = true
+		return 0, errors.Join(mirror.ErrUnknown, err)
+	}
+	return len(records), nil
+}
+
+// buried returns the partition and the tag of a record in the dead letter queue.
+func (w *world) buried(r *kgo.Record) (part int32, tag int64) {
+	for _, h := range r.Headers {
+		if h.Key == "__connect.errors.partition" {
+			n, _ := strconv.Atoi(string(h.Value))
+			part = int32(n)
+		}
+	}
+	tag, _ = strconv.ParseInt(string(r.Value[bytes.LastIndexByte(r.Value, 0)+1:]), 10, 64)
+	return part, tag
+}
+
+// late leaves a request in a broker's queue. The waiting rule assumes that it is appended within the drain margin; a fence
+// assumes nothing.
 func (p *producer) late(ctx context.Context, records []*kgo.Record) {
 	deadline, _ := ctx.Deadline()
 	part, copies := p.w.parts[records[0].Partition], make([]*kgo.Record, len(records))
@@ -161,12 +293,18 @@ func (p *producer) late(ctx context.Context, records []*kgo.Record) {
 		c := *r
 		copies[i] = &c
 	}
+	by := deadline.Add(drain - time.Millisecond)
+	if p.w.fences {
+		by = deadline.Add(10 * timeout)
+	}
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	p.w.late = append(p.w.late, late{
-		process: p.inv.id, part: records[0].Partition, by: deadline.Add(drain - time.Millisecond), apply: func() { part.append(copies...) },
+		process: p.inv.id, part: records[0].Partition, producer: p.id, by: by, apply: func() {
+			if !part.fenced[p.id] {
+				part.put(p.w, copies...)
+			}
+		},
 	})
-	slices.SortFunc(p.w.late, func(a, b late) int {
-		return cmp.Or(a.by.Compare(b.by), cmp.Compare(a.process, b.process), cmp.Compare(a.part, b.part))
-	})
+	sortLate(p.w.late)
 }

@@ -42,7 +42,7 @@ func TestKill(t *testing.T) {
 	f.same(t, partitions*volleys*records)
 	stats := f.trigger.Stats()
 	t.Logf("trigger %+v; %d takeovers, %d records found on the target", stats, f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled))
-	for _, name := range []string{mirror.DuplicatesPossible, mirror.TargetDiscontinuities} {
+	for _, name := range []string{mirror.DuplicatesPossible, mirror.RecordsForeign} {
 		if n := f.metric(t, name); n != 0 {
 			t.Errorf("%s = %d, want 0", name, n)
 		}

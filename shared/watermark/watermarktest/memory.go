@@ -42,7 +42,7 @@ func (m *Memory) Begin(_ context.Context, b watermark.Begin) error {
 func (m *Memory) Commit(_ context.Context, c watermark.Commit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, err := m.get(c.Partition).Commit(c)
+	s, err := m.get(c.State.Partition).Commit(c)
 	if err == nil {
 		m.put(s)
 	}
@@ -62,7 +62,7 @@ func (m *Memory) get(tp mm2.TopicPartition) watermark.State {
 	if !ok {
 		return watermark.New(tp)
 	}
-	s.Producers, s.NextDigest = slices.Clone(s.Producers), slices.Clone(s.NextDigest)
+	s.Producers, s.NextDigest, s.Runs = slices.Clone(s.Producers), slices.Clone(s.NextDigest), slices.Clone(s.Runs)
 	return s
 }
 

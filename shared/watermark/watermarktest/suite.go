@@ -64,7 +64,7 @@ func roundTrip(t *testing.T, store Store) {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
-	claim := watermark.Claim{Partition: tp, Owner: "a", Producer: 41, Now: instant(0), Deadline: instant(20_000), Drain: 5 * time.Second}
+	claim := watermark.Claim{Partition: tp, Owner: "a", Producer: 41, Now: instant(0), Deadline: instant(20_000)}
 	grant, err := store.Claim(ctx, claim)
 	if err != nil || grant.Settle {
 		t.Fatalf("first claim: settle %t, err %v, want a clean grant", grant.Settle, err)
@@ -79,25 +79,22 @@ func roundTrip(t *testing.T, store Store) {
 	}
 	want.TopicID, want.Next, want.DownstreamNext = "id-1", 0, 12
 	check("after the beginning")
-	stalled := watermark.Commit{
-		Partition: tp, Epoch: 1, Owner: "a", From: 0, TopicID: "id-1", Next: 1 << 40, DownstreamNext: 1 << 41, DownstreamLast: 1<<41 - 2, NextDigest: []byte{0, 255, 7},
-		Stall:      &watermark.Stall{Offset: 1 << 40, Since: instant(5), Reason: "record too large", Attempts: 3, RetryAt: instant(9)},
-		AdvancedAt: instant(6), RecordTimestamp: time.UnixMilli(-1),
-	}
-	if err := store.Commit(ctx, stalled); err != nil {
-		t.Fatalf("commit that keeps the claim: %v", err)
+	commit := func(when string, from int64) {
+		t.Helper()
+		if err := store.Commit(ctx, watermark.Commit{Owner: "a", From: from, State: want}); err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		check("after " + when)
 	}
 	want.Next, want.DownstreamNext, want.DownstreamLast, want.NextDigest = 1<<40, 1<<41, 1<<41-2, []byte{0, 255, 7}
-	want.Stall, want.AdvancedAt, want.RecordTimestamp = stalled.Stall, instant(6), time.UnixMilli(-1)
-	check("after a commit that keeps the claim")
-	released := stalled
-	released.From, released.Stall, released.Release = 1<<40, nil, true
-	released.RecordTimestamp = time.Time{}
-	if err := store.Commit(ctx, released); err != nil {
-		t.Fatalf("releasing commit: %v", err)
-	}
+	want.Origin = 77
+	want.TrustFrom, want.Runs, want.Skips, want.Lost = 1<<42, []byte{1, 0, 255}, 2, 3
+	want.Stall = &watermark.Stall{Offset: 1 << 40, Since: instant(5), Kind: watermark.Refused, Reason: "record too large", Attempts: 3, RetryAt: instant(9)}
+	want.AdvancedAt, want.RecordTimestamp, want.OwnerDeadline = instant(6), time.UnixMilli(-1), instant(30_000)
+	commit("a commit that keeps the claim", 0)
 	want.Owner, want.OwnerDeadline, want.Producers, want.Stall, want.RecordTimestamp = "", time.Time{}, nil, nil, time.Time{}
-	check("after the releasing commit")
+	want.TrustFrom, want.Runs, want.Skips, want.Lost, want.NextDigest = 0, nil, 0, 0, nil
+	commit("the releasing commit", 1<<40)
 }
 
 // oneWinner lets many invocations claim one partition at once: one wins, the others learn until when it is held.
@@ -110,7 +107,7 @@ func oneWinner(t *testing.T, store Store) {
 	for i := range claimants {
 		wg.Go(func() {
 			_, errs[i] = store.Claim(ctx, watermark.Claim{
-				Partition: tp, Owner: fmt.Sprint("owner-", i), Producer: int64(i), Now: instant(0), Deadline: instant(10), Drain: time.Millisecond,
+				Partition: tp, Owner: fmt.Sprint("owner-", i), Producer: int64(i), Now: instant(0), Deadline: instant(10),
 			})
 		})
 	}
@@ -123,8 +120,8 @@ func oneWinner(t *testing.T, store Store) {
 			won++
 		case !errors.As(err, &held):
 			t.Errorf("claim %d: %v, want a HeldError", i, err)
-		case !held.Until.Equal(instant(11)):
-			t.Errorf("claim %d: held until %v, want %v", i, held.Until, instant(11))
+		case !held.Until.Equal(instant(10)):
+			t.Errorf("claim %d: held until %v, want %v", i, held.Until, instant(10))
 		}
 	}
 	if won != 1 {
@@ -189,7 +186,7 @@ func sameAsRules(t *testing.T, store Store) {
 func drawClaim(r *rapid.T, tp mm2.TopicPartition, now int64) watermark.Claim {
 	return watermark.Claim{
 		Partition: tp, Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "owner"), Producer: rapid.Int64Range(0, 3).Draw(r, "producer"),
-		Now: instant(now), Deadline: instant(now + rapid.Int64Range(1, 20).Draw(r, "length")), Drain: 5 * time.Millisecond,
+		Now: instant(now), Deadline: instant(now + rapid.Int64Range(1, 20).Draw(r, "length")),
 	}
 }
 
@@ -201,21 +198,28 @@ func drawBegin(r *rapid.T, s watermark.State) watermark.Begin {
 }
 
 func drawCommit(r *rapid.T, s watermark.State, now int64) watermark.Commit {
-	c := watermark.Commit{
-		Partition: s.Partition, Epoch: s.Epoch - rapid.Int64Range(0, 1).Draw(r, "stale"), Owner: rapid.SampledFrom([]string{s.Owner, "a", "b"}).Draw(r, "owner"),
-		From: s.Next - rapid.Int64Range(0, 1).Draw(r, "behind"), TopicID: "id", Next: s.Next, DownstreamNext: s.DownstreamNext, DownstreamLast: s.DownstreamLast,
-		AdvancedAt: instant(now), RecordTimestamp: instant(0), Release: rapid.Bool().Draw(r, "release"),
+	c := watermark.Commit{Owner: rapid.SampledFrom([]string{s.Owner, "a", "b"}).Draw(r, "owner"), From: s.Next, State: s}
+	c.From = max(c.From-rapid.Int64Range(0, 1).Draw(r, "behind"), watermark.None)
+	to := &c.State
+	to.Epoch -= rapid.Int64Range(0, 1).Draw(r, "stale")
+	to.TopicID, to.AdvancedAt, to.RecordTimestamp = "id", instant(now), instant(0)
+	to.Owner = c.Owner
+	switch rapid.IntRange(0, 2).Draw(r, "claim") {
+	case 0: // given back
+		to.Owner, to.OwnerDeadline, to.Producers = "", time.Time{}, nil
+	case 1: // given back, not settled
+		to.Owner, to.OwnerDeadline, to.Producers = "", instant(now), []int64{1, 2}
 	}
-	c.From = max(c.From, watermark.None)
-	if c.Release && rapid.Bool().Draw(r, "unsettled") {
-		c.Left = []int64{1, 2}
+	if to.Owner != "" && to.OwnerDeadline.IsZero() {
+		to.OwnerDeadline = instant(now)
 	}
 	if s.Begun() {
-		n := rapid.Int64Range(0, 2).Draw(r, "records")
-		c.Next, c.DownstreamNext, c.DownstreamLast, c.NextDigest = s.Next+n, s.DownstreamNext+n, s.DownstreamNext+n-1, []byte{byte(n)}
+		n := rapid.Int64Range(-1, 2).Draw(r, "records")
+		to.Next, to.DownstreamNext, to.DownstreamLast = max(s.Next+n, 0), s.DownstreamNext+max(n, 0), s.DownstreamNext+max(n-1, 0)
+		to.NextDigest, to.Runs, to.Lost = []byte{byte(n)}, []byte{1, byte(n)}, s.Lost+max(n, 0)
 	}
 	if rapid.Bool().Draw(r, "stalled") {
-		c.Stall = &watermark.Stall{Offset: c.Next, Since: instant(now), Reason: "reason", Attempts: 1}
+		to.Stall = &watermark.Stall{Offset: to.Next, Since: instant(now), Reason: "reason", Attempts: 1}
 	}
 	return c
 }

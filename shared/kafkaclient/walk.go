@@ -1,0 +1,144 @@
+package kafkaclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/shared/mirror"
+	"tidemark/shared/mm2"
+)
+
+// errMoved ends a walk whose partition got another leader on the way: that one's log may be another, and the walk would
+// put two together.
+var errMoved = errors.New("the partition's leadership moved while it was read")
+
+// Walk implements mirror.Source, one Fetch after another, each about as large as what is left: a hole of one marker costs a
+// request and a few hundred bytes. The leader is known from the walk before, and asked for again when it is not it any more.
+func (s *Source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, from, to int64) iter.Seq2[mirror.Span, error] {
+	return func(yield func(mirror.Span, error) bool) {
+		w := sourceWalk{walk: walk{cluster: s.cluster, tp: tp, isolation: 1, control: true}, source: s, id: id, to: to}
+		if known, ok := s.leaders.Load(tp); ok {
+			w.leader = known.(*leader)
+		}
+		for position := from; position < to; {
+			span, err := w.next(ctx, position)
+			if err != nil {
+				s.leaders.Delete(tp)
+				yield(mirror.Span{}, fmt.Errorf("walk %s at %d: %w", tp, position, err))
+				return
+			}
+			if span.To > span.From && !yield(span, nil) {
+				return
+			}
+			position = span.To
+		}
+		if w.leader != nil {
+			s.leaders.Store(tp, w.leader)
+		}
+	}
+}
+
+// sourceWalk is a walk under one leader.
+type sourceWalk struct {
+	walk
+	source *Source
+	id     string // of the topic; empty: whichever has the name
+	to     int64
+	first  *leader // who answered first
+}
+
+// next returns the span of one answer. It is empty when the leader had nothing to say yet.
+func (w *sourceWalk) next(ctx context.Context, position int64) (mirror.Span, error) {
+	var answer *kmsg.FetchResponseTopicPartition
+	err := w.cluster.ask(ctx, w.tp, &w.leader, func(l leader) (err error) {
+		if id := topicID(l.topic); w.id != "" && id != "" && id != w.id {
+			return fmt.Errorf("%w: topic %s has the id %s, not %s", mirror.ErrMissing, w.tp.Topic, id, w.id)
+		}
+		if answer, err = w.request(ctx, l, position, 0, guess(w.to-position)); err != nil {
+			return err
+		}
+		if w.first == nil {
+			w.first = &l
+		}
+		if w.first.epoch != l.epoch {
+			return errMoved
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, kerr.OffsetOutOfRange):
+		return mirror.Span{}, w.outOfRange(ctx, position)
+	case errors.Is(err, kerr.UnknownTopicID):
+		return mirror.Span{}, fmt.Errorf("%w: %w", mirror.ErrMissing, err)
+	case err != nil:
+		return mirror.Span{}, err
+	case answer.LogStartOffset > position:
+		return mirror.Span{}, &mirror.ExpiredError{Start: answer.LogStartOffset}
+	case answer.LastStableOffset <= position:
+		return mirror.Span{}, mirror.ErrUnstable
+	}
+	span, err := w.count(answer, position)
+	if err == nil && span.To == span.From {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return span, err
+}
+
+// outOfRange says on which side of the log position lies.
+func (w *sourceWalk) outOfRange(ctx context.Context, position int64) error {
+	ends, err := w.cluster.Ends(ctx, w.tp)
+	switch {
+	case err != nil:
+		return err
+	case position < ends.Start:
+		return &mirror.ExpiredError{Start: ends.Start}
+	}
+	return mirror.ErrUnstable
+}
+
+// guess is how much to ask for: a kilobyte an offset, for a broker returns the first batch whole in any case.
+func guess(offsets int64) int32 {
+	const each, most = 1 << 10, 4 << 20
+	return int32(min(offsets, most/each)) * each
+}
+
+// count sorts what an answer holds from position on by kind. Aborted records are told by reading the answer once more as
+// if nothing had been aborted.
+func (w *sourceWalk) count(answer *kmsg.FetchResponseTopicPartition, position int64) (mirror.Span, error) {
+	opts := kgo.ProcessFetchPartitionOpts{
+		KeepControlRecords: true, Offset: position, IsolationLevel: kgo.ReadCommitted(), Topic: w.tp.Topic, Partition: w.tp.Partition,
+	}
+	fetched, next := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
+	if fetched.Err != nil {
+		return mirror.Span{}, fetched.Err
+	}
+	s := mirror.Span{From: position, To: min(next, w.to)}
+	for _, r := range fetched.Records {
+		switch {
+		case r.Offset >= s.To:
+		case r.Attrs.IsControl():
+			s.Control++
+		default:
+			s.Records = append(s.Records, r)
+		}
+	}
+	if len(answer.AbortedTransactions) > 0 {
+		opts.IsolationLevel, opts.KeepControlRecords = kgo.ReadUncommitted(), false
+		all, _ := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
+		for _, r := range all.Records {
+			if r.Offset < s.To {
+				s.Aborted++
+			}
+		}
+		s.Aborted -= int64(len(s.Records))
+	}
+	s.Compacted = s.To - s.From - int64(len(s.Records)) - s.Control - s.Aborted
+	return s, nil
+}

@@ -1,0 +1,86 @@
+package mirror
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"tidemark/shared/mm2"
+	"tidemark/shared/watermark"
+)
+
+// catchUpOwner begins the nonce of a catch-up that the scheduled pass invoked: it comes again until the partition has
+// caught up, so that deliveries may leave their records to it.
+const catchUpOwner = "c:"
+
+func isCatchUp(owner string) bool { return strings.HasPrefix(owner, catchUpOwner) }
+
+// CatchUp mirrors one partition from its watermark to what is stable on the source, or until the invocation's time is
+// over, a commit a chunk. It is for what no delivery brings any more: holes at the end of an idle topic, parked
+// partitions, history. A partition with a live claim is left alone, and so is one that is parked, unless forced.
+// scheduled says that it is tried again until there is nothing left; see catchUpOwner.
+func (t *Task) CatchUp(ctx context.Context, tp mm2.TopicPartition, scheduled bool) error {
+	inv := &invocation{done: make(chan struct{})}
+	t.identify(ctx, inv, []string{tp.Topic})
+	owner := rand.Text()
+	if scheduled {
+		owner = catchUpOwner + owner
+	}
+	p, err := t.claimOnce(ctx, tp, owner)
+	if held := (*watermark.HeldError)(nil); errors.As(err, &held) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", tp, err)
+	}
+	defer p.producer.Release()
+	d := Delivery{Partition: tp}
+	if s := p.state.Stall; scheduled && s != nil && time.Now().Before(s.RetryAt) {
+		return t.release(ctx, p, s)
+	}
+	work, cancel := t.leaveMargin(ctx)
+	defer cancel()
+	failure := t.carry(work, inv, p, d, t.rest)
+	if failure == nil || errors.Is(failure, errTooLate) {
+		// A delivery may have left its records here that showed a step back of the source.
+		if last, err := t.recheck(ctx, p, d); err == nil && last == changed {
+			failure = ErrStepBack
+		}
+	}
+	if err := t.commit(ctx, p, d, failure); err != nil {
+		return errors.Join(failure, fmt.Errorf("commit %s at %d: %w", tp, p.state.Next, err))
+	}
+	if errors.Is(failure, errTooLate) {
+		return nil // the next one goes on where this one stands
+	}
+	return failure
+}
+
+// rest is the plan of a catch-up: all that is stable on the source now.
+func (t *Task) rest(ctx context.Context, p *progress, d Delivery) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		p.start()
+		ends, err := t.source.Ends(ctx, d.Partition)
+		if err != nil {
+			yield(Piece{}, fmt.Errorf("source ends: %w", err))
+			return
+		}
+		if ends.LogEnd < p.state.Next {
+			yield(Piece{}, fmt.Errorf("%w: it ends at %d", ErrStepBack, ends.LogEnd))
+			return
+		}
+		for piece, err := range t.read(ctx, p, ends.LastStable) {
+			if !yield(piece, err) || err != nil {
+				return
+			}
+		}
+		if start := min(ends.Start, ends.LastStable); start > p.state.Next { // all of it expired
+			p.state.Next, p.state.NextDigest, p.moved = start, nil, true
+			p.passLosses()
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrFenceRefused says that the cluster does not let us write abort markers.
+var ErrFenceRefused = errors.New("the cluster refuses to fence producers: grant Alter on it (IAM: kafka-cluster:AlterCluster), or set FENCING=wait")
+
+// fence makes sure that no earlier owner's record lands any more. A clock does not: a killed process's records were
+// appended 20 s later while a broker was paused. An abort marker per producer id makes the broker refuse that producer
+// from there on. Where the cluster refuses, the waiting rule has to do: everybody has stopped handing over, and what was
+// under way has had the drain margin to land. It does not cover a process that stands still between its last look at the
+// clock and its send, so it is counted.
+func (t *Task) fence(ctx context.Context, p *progress) error {
+	if len(p.foreign) == 0 {
+		return nil // everybody before gave the claim back with every outcome known
+	}
+	if !t.options.Wait && !t.unfenced.Load() {
+		err := t.target.Fence(ctx, p.remote, p.foreign)
+		if err == nil {
+			p.fenced = true
+			t.options.Metrics.Add(ProducersFenced, int64(len(p.foreign)))
+			return nil
+		}
+		if !errors.Is(err, ErrFenceRefused) {
+			return fmt.Errorf("fence producers %d of %s: %w", p.foreign, p.remote, err)
+		}
+		t.unfenced.Store(true)
+		t.options.Log.WarnContext(ctx, "takeovers rest on the waiting rule", "error", err)
+	}
+	t.options.Metrics.Add(UnfencedTakeovers, 1)
+	if err := sleep(ctx, time.Until(p.until.Add(t.options.Drain))); err != nil {
+		return fmt.Errorf("wait for producers %d of %s: %w", p.foreign, p.remote, err)
+	}
+	return nil
+}
+
+// finalEnds returns the remote partition's ends once nothing of an earlier owner can appear below the high watermark any
+// more. An abort marker is acknowledged when it is replicated, and so is what lies before it. Without a fence the log end
+// has to be the high watermark: an appended record is invisible to consumers while a follower stalls.
+func (t *Task) finalEnds(ctx context.Context, p *progress) (Ends, error) {
+	for {
+		ends, err := t.target.Ends(ctx, p.remote)
+		if err != nil {
+			return Ends{}, fmt.Errorf("target ends of %s: %w", p.remote, err)
+		}
+		if p.fenced || len(p.foreign) == 0 || ends.LogEnd == ends.HighWatermark {
+			return ends, nil
+		}
+		if sleep(ctx, 100*time.Millisecond) != nil {
+			return Ends{}, fmt.Errorf("wait for %s to replicate up to %d, it is at %d: %w", p.remote, ends.LogEnd, ends.HighWatermark, context.DeadlineExceeded)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/shared/mirror"
+)
+
+// brought is what the trigger brings of one partition: copies, taken when it read them.
+type brought struct {
+	part    int32
+	id      string // of the log that it was read from
+	cuts    int    // how often that was truncated by then
+	offsets []int64
+	records []*kgo.Record
+}
+
+func (b brought) delivery() mirror.Delivery {
+	d := mirror.Delivery{Key: at(b.part).String(), Partition: at(b.part)}
+	for i, r := range b.records {
+		c := *r
+		d.Offsets, d.Records = append(d.Offsets, b.offsets[i]), append(d.Records, &c)
+	}
+	return d
+}
+
+// invoke starts an invocation: over what the trigger reads next, over what it brought before, or a catch-up.
+func (w *world) invoke() {
+	var batch []brought
+	switch {
+	case len(w.past) > 0 && w.rng.IntN(6) == 0:
+		batch = w.past[w.rng.IntN(len(w.past))]
+		w.hits.events["batch again"]++
+	case w.rng.IntN(8) == 0:
+		part := w.rng.IntN(len(w.parts))
+		w.hits.events["catch-up"]++
+		w.catchUp(int32(part), w.rng.IntN(4) > 0)
+		return
+	default:
+		for part, p := range w.parts {
+			if b := w.fetch(int32(part), p); w.rng.IntN(4) > 0 && len(b.offsets) > 0 {
+				batch = append(batch, b)
+			}
+		}
+	}
+	w.start(batch)
+}
+
+func (w *world) start(batch []brought) {
+	if len(batch) == 0 {
+		return
+	}
+	w.past = append(w.past, batch)
+	inv := w.process()
+	for _, b := range batch {
+		w.note("invoke %d: p%d %v", inv.id, b.part, b.offsets)
+	}
+	w.live++
+	go w.serve(inv, batch)
+}
+
+// fetch reads a batch of one partition: from the trigger's position or, now and then, from an older one; cut anywhere.
+func (w *world) fetch(part int32, p *partition) brought {
+	l := &p.log
+	from := min(p.position, l.stable-1)
+	if from > 0 && w.rng.IntN(5) == 0 {
+		from = w.rng.Int64N(from)
+	}
+	from = max(from, l.start)
+	b := brought{part: part, id: l.id, cuts: p.cuts}
+	for n := 1 + w.rng.IntN(12); n > 0 && from < l.stable; from++ {
+		e := l.entries[from]
+		if e.kind != data || p.dropped[e.record.ProducerID] {
+			continue
+		}
+		b.offsets, b.records = append(b.offsets, from), append(b.records, e.record)
+		n--
+	}
+	return b
+}
+
+// process is the next one: one that ended an invocation before, with what it keeps, or a new one.
+func (w *world) process() *process {
+	inv := &process{id: w.started, deadline: time.Now().Add(timeout), seq: map[int32]int{}}
+	w.started++
+	if inv.mute = w.faults > 0 && w.rng.IntN(60) == 0; inv.mute {
+		w.faults--
+		w.hits.events["no producer"]++
+	}
+	if n := len(w.idle); n > 0 && w.rng.IntN(2) == 0 {
+		inv.pool = w.idle[n-1].pool
+		w.idle = w.idle[:n-1]
+	}
+	return inv
+}
+
+// task is what a process runs.
+func (w *world) task(inv *process) *mirror.Task {
+	o := mirror.Options{Metrics: w, Budget: budget, Drain: drain, Chunk: 200, Wait: !w.fences && inv.id%2 == 0}
+	if w.letters {
+		o.DeadLetter = deadTo
+	}
+	return mirror.NewTask(source{cluster{w, inv, "source"}}, target{cluster{w, inv, "target"}}, store{w, inv},
+		func(topic string) (string, error) { return "source." + topic, nil }, o)
+}
+
+// serve is the process of one invocation, and the trigger's reaction to its answer.
+func (w *world) serve(inv *process, batch []brought) {
+	ctx, cancel := context.WithDeadline(context.Background(), inv.deadline)
+	defer cancel()
+	deliveries := make([]mirror.Delivery, len(batch))
+	for i, b := range batch {
+		deliveries[i] = b.delivery()
+	}
+	outcomes := w.task(inv).Run(ctx, deliveries)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended(inv)
+	failed := inv.dead || slices.ContainsFunc(outcomes, func(o mirror.Outcome) bool { return o.Err != nil })
+	if failed {
+		w.again = time.Now().Add(2 * time.Second) // the trigger backs off
+	}
+	if inv.dead || failed && !w.items {
+		return
+	}
+	for i, o := range outcomes {
+		w.answered(batch[i], o)
+	}
+}
+
+func (w *world) ended(inv *process) {
+	w.live--
+	if !inv.dead {
+		w.idle = append(w.idle, inv)
+	}
+}
+
+// answered moves the trigger on, and checks that whatever it will not bring again is done, or parked.
+func (w *world) answered(b brought, o mirror.Outcome) {
+	p := w.parts[b.part]
+	end := b.offsets[len(b.offsets)-1] + 1
+	if o.Err != nil {
+		end = slices.Min(o.Undelivered)
+	}
+	for i, r := range b.records {
+		if o.Parked == nil && b.offsets[i] < end && !slices.Contains(o.Undelivered, b.offsets[i]) && p.missing(r.ProducerID) {
+			w.break_("partition %d: record %d at %d was answered for, and is nowhere", b.part, r.ProducerID, b.offsets[i])
+		}
+	}
+	if b.id == p.log.id && b.cuts == p.cuts {
+		p.position = max(p.position, end)
+	}
+}
+
+// catchUp starts a catch-up.
+func (w *world) catchUp(part int32, scheduled bool) {
+	inv := w.process()
+	w.note("catch-up %d: p%d", inv.id, part)
+	w.live++
+	go func() {
+		ctx, cancel := context.WithDeadline(context.Background(), inv.deadline)
+		defer cancel()
+		err := w.task(inv).CatchUp(ctx, at(part), scheduled)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.note("catch-up %d ends: %t", inv.id, err == nil)
+		w.ended(inv)
+	}()
+}
+
+func sortLate(l []late) {
+	slices.SortFunc(l, func(a, b late) int {
+		return cmp.Or(a.by.Compare(b.by), cmp.Compare(a.process, b.process), cmp.Compare(a.part, b.part))
+	})
+}
