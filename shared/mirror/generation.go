@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +51,9 @@ func (t *Task) recreated(ctx context.Context, p *progress, topic Topic, d Delive
 // offset, unless all that the new log has to say about them is that it has none there (compacted away).
 func (t *Task) closing(ctx context.Context, p *progress, topic Topic, d Delivery, ends Ends) (Delivery, error) {
 	old := Delivery{Key: d.Key, Partition: d.Partition}
+	if p.state.Next < p.state.TrustFrom {
+		return old, nil // it may be of a log before the old one
+	}
 	held := map[int64]*kgo.Record{}
 	if from, to := max(d.from(0).first(), ends.Start), min(d.end(), ends.LastStable); from < to {
 		for span, err := range t.source.Walk(ctx, d.Partition, topic.ID, from, to) {
@@ -84,14 +86,15 @@ func (t *Task) truncated(ctx context.Context, p *progress, d Delivery) error {
 	if err != nil {
 		return fmt.Errorf("source ends: %w", err)
 	}
-	at, err := t.difference(ctx, p, d.Partition, ends)
+	last, err := t.recheck(ctx, p, Delivery{Partition: d.Partition})
+	if err != nil {
+		return err
+	}
+	at, err := t.difference(ctx, p, d.Partition, ends, last)
 	if err != nil {
 		return err
 	}
 	if at == p.state.Next {
-		if last, err := t.recheck(ctx, p, Delivery{Partition: d.Partition}); err != nil || last == changed {
-			return cmp.Or(err, ErrStepBack) // it was, and no copy is left to tell from where on
-		}
 		// the delivery is of another log
 		p.state.TrustFrom, p.proven = max(p.state.TrustFrom, d.end()), true
 		return t.settleTail(ctx, p, t.pendingOf(ctx, p, d))
@@ -134,9 +137,12 @@ func (t *Task) stepTo(ctx context.Context, p *progress, next, start, delivered i
 // differs at its end. A binary search would be misled by a record that happens to equal the one that it replaced. What
 // lies between that record and the difference, in no stretch or without a copy, counts as different: rather twice than
 // never.
-func (t *Task) difference(ctx context.Context, p *progress, tp mm2.TopicPartition, ends Ends) (int64, error) {
+func (t *Task) difference(ctx context.Context, p *progress, tp mm2.TopicPartition, ends Ends, last verdict) (int64, error) {
 	next := p.state.Next
-	at, unseen := min(next, ends.LogEnd), false
+	at, seen, unseen := min(next, ends.LogEnd), next == p.state.Origin, false
+	if last == changed {
+		at = min(at, next-1)
+	}
 	for s := range p.runs.Backward() {
 		if s.UpstreamLen-s.UpstreamGaps > mostCompared && s.UpstreamGaps+s.DownstreamGaps > 0 {
 			return 0, fmt.Errorf("%w: it differs further back than can be compared", ErrStepBack)
@@ -146,7 +152,7 @@ func (t *Task) difference(ctx context.Context, p *progress, tp mm2.TopicPartitio
 			if err != nil {
 				return 0, err
 			}
-			at, unseen = min(at, found.differs), unseen || found.alone
+			at, seen, unseen = min(at, found.differs), seen || found.differs < watermarkEnd, unseen || found.alone
 			if found.equal {
 				if at < next && found.behind < at {
 					at, unseen = found.behind, true
@@ -156,8 +162,8 @@ func (t *Task) difference(ctx context.Context, p *progress, tp mm2.TopicPartitio
 		}
 	}
 	switch {
-	case at == next && next > p.state.Origin && len(p.state.Runs) == 0:
-		return 0, ErrStepBack // nothing is known of what was mirrored
+	case !seen && at < next:
+		return 0, ErrStepBack // no copy is left to tell from where on
 	case at < next && p.state.Origin < at:
 		at, unseen = p.state.Origin, true
 	}

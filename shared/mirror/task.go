@@ -103,8 +103,8 @@ func (t *Task) partition(ctx context.Context, inv *invocation, d Delivery) Outco
 		return t.failed(d, watermark.None, fmt.Errorf("claim %s: %w", d.Partition, err))
 	}
 	defer p.producer.Release()
-	if stall := p.state.Stall; stall != nil && time.Now().Before(stall.RetryAt) {
-		return t.leave(ctx, p, d)
+	if stall := p.state.Stall; stall != nil && time.Now().Before(stall.RetryAt) && d.first() >= p.state.Next {
+		return t.leave(ctx, p, d) // what begins below the watermark may show that the source stepped back
 	}
 	work, cancel := t.leaveMargin(ctx)
 	defer cancel()

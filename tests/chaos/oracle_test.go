@@ -44,6 +44,9 @@ func (w *world) witness(p *partition, tag, offset int64) {
 		w.break_("partition %d: record %d lands at %d, behind record %d", p.index, tag, offset, p.newest)
 	}
 	p.newest = max(p.newest, tag)
+	if p.cuts > 0 && p.shared && !p.comparable(p.log.end()) {
+		return // the source was cut, and no copy was left to tell from where on
+	}
 	for o := p.log.start; o < p.log.end(); o++ {
 		if before := p.log.tagOf(o); before >= 0 && before < tag && p.missing(before) {
 			w.break_("partition %d: record %d lands at %d, before record %d of offset %d", p.index, tag, offset, before, o)
@@ -148,7 +151,7 @@ func (w *world) whole(p *partition, s watermark.State) error {
 func (p *partition) comparable(next int64) bool {
 	for offset := p.log.start; offset < min(next, p.log.end()); offset++ {
 		at, ok := p.known[p.log.tagOf(offset)]
-		if ok && at >= p.base && !p.copies[at].gone {
+		if ok && at >= p.base && at < p.end() && !p.copies[at].gone {
 			return true
 		}
 	}

@@ -117,7 +117,8 @@ func (w *world) promise(r *kgo.Record) {
 			at[e.record.ProducerID] = p.base + int64(offset)
 		}
 	}
-	for offset := max(c.Upstream, p.log.start); offset < p.log.end(); offset++ {
+	// What lies past the watermark is sent once more, behind all of this, if its copies were not recognized.
+	for offset := max(c.Upstream, p.log.start); offset < min(p.log.end(), w.item(c.Partition).Next); offset++ {
 		if copied, ok := at[p.log.tagOf(offset)]; ok && copied < c.Downstream && p.log.tagOf(offset) >= 0 {
 			w.break_("partition %d: group %s at %d is sent to %d and skips record %d at %d",
 				c.Partition, c.Group, c.Upstream, c.Downstream, p.log.tagOf(offset), copied)

@@ -203,7 +203,19 @@ func (t target) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, e
 
 func (t target) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
 	p := t.w.parts[tp.Partition]
-	return t.read(ctx, tp.Partition, from, to, func() []*kgo.Record { return p.visible() })
+	return func(yield func([]*kgo.Record, error) bool) {
+		for records, err := range t.read(ctx, tp.Partition, from, to, func() []*kgo.Record { return p.visible() }) {
+			if from < min(p.base, p.hw) {
+				break
+			}
+			if !yield(records, err) || err != nil {
+				return
+			}
+		}
+		if from < min(p.base, p.hw) {
+			yield(nil, errors.New("offset out of range"))
+		}
+	}
 }
 
 func (t target) Ensure(ctx context.Context, name string, _ int32) error {

@@ -44,6 +44,15 @@ func (l *log) tagOf(offset int64) int64 {
 	return l.entries[offset].record.ProducerID
 }
 
+// tags are those of the log's records by offset; -1 for none.
+func (l *log) tags() []int64 {
+	all := make([]int64, l.end())
+	for offset := range all {
+		all[offset] = l.tagOf(int64(offset))
+	}
+	return all
+}
+
 // goal is the offset behind the last record that has to be mirrored.
 func (l *log) goal() int64 {
 	for offset := l.stable - 1; offset >= l.start; offset-- {
@@ -212,7 +221,10 @@ func (w *world) truncate(part int, p *partition) {
 		l.entries = append(l.entries, e)
 	}
 	l.stable = l.end()
+	if cut < l.end() {
+		delete(p.dropped, l.tagOf(cut)) // a consumer steps back to it; if the trigger dropped that one, nothing would show
+	}
 	p.cuts++
 	p.position = min(p.position, cut)
-	w.event("source truncated", part, "at %d of %d, then up to %d", cut, int(cut)+len(old), l.end())
+	w.event("source truncated", part, "at %d of %d, then up to %d: records %d", cut, int(cut)+len(old), l.end(), l.tags())
 }

@@ -136,7 +136,7 @@ func (w *world) disturb(part int) {
 
 // wipe deletes the remote topic, with what was under way to it.
 func (w *world) wipe(part int, p *partition) {
-	p.remote, p.wiped = remote{fenced: map[int64]bool{}}, true
+	p.remote, p.wiped = remote{fenced: p.fenced}, true // an old producer knows the topic by its old id
 	for tag := range p.known {
 		p.known[tag] = -1
 	}
@@ -232,7 +232,7 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 	}
 	base := part.end()
 	part.put(p.w, records...)
-	p.w.note("p%d +%d at %d", records[0].Partition, len(records), base)
+	p.w.note("p%d +%d at %d, from record %d on", records[0].Partition, len(records), base, records[0].ProducerID)
 	if v != pass {
 		return 0, errors.Join(mirror.ErrUnknown, after(v))
 	}
