@@ -134,6 +134,14 @@ func (d Delivery) from(next int64) Delivery {
 	return d
 }
 
+// first is the offset of the delivery's first record; past every offset when it has none.
+func (d Delivery) first() int64 {
+	if len(d.Offsets) == 0 {
+		return watermarkEnd
+	}
+	return d.Offsets[0]
+}
+
 // end is the offset behind the delivery's last record; 0 when it has none.
 func (d Delivery) end() int64 {
 	if len(d.Offsets) == 0 {

@@ -44,7 +44,7 @@ func (w *world) witness(p *partition, tag, offset int64) {
 		w.break_("partition %d: record %d lands at %d, behind record %d", p.index, tag, offset, p.newest)
 	}
 	p.newest = max(p.newest, tag)
-	if p.cuts > 0 && p.shared && !p.comparable(p.log.end()) {
+	if p.untold = p.untold || p.cuts > 0 && p.shared && !p.comparable(p.log.end()); p.untold {
 		return // the source was cut, and no copy was left to tell from where on
 	}
 	for o := p.log.start; o < p.log.end(); o++ {
@@ -103,7 +103,7 @@ func (w *world) check() error {
 }
 
 func (w *world) whole(p *partition, s watermark.State) error {
-	if p.cuts > 0 && s.Stall != nil && s.Stall.Kind == watermark.NeedsPerson && !p.comparable(s.Next) {
+	if p.untold || p.cuts > 0 && s.Stall != nil && s.Stall.Kind == watermark.NeedsPerson && !p.comparable(s.Next) {
 		return nil // the source was truncated, and no copy is left to tell from where on
 	}
 	for offset := p.log.start; offset < p.log.stable; offset++ {

@@ -40,6 +40,7 @@ type partition struct {
 	cuts             int    // how often its log was truncated
 	expired, thinned bool   // on the source
 	reborn           bool
+	untold           bool // no copy was left to compare a log that was cut with
 	shared, wiped    bool // on the target
 }
 
