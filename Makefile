@@ -55,7 +55,7 @@ chaos: ## play N seeded fault schedules from SEED on
 	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule' -v -schedules $(N) -seed $(SEED)
 
 mutants: ## remove one guard at a time and see the chaos suite fail
-	tests/chaos/mutants/run.sh
+	tests/mutants/run.sh
 
 sam: ## lint and build the deployment template, test what is built (Python)
 	SAM=$(SAM) TOOLS=$(abspath $(TOOLS)) infra/sam/check.sh

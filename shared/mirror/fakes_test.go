@@ -94,6 +94,7 @@ type fakeSource struct {
 	id, topicID string
 	records     []*kgo.Record
 	start, end  int64
+	logEnd      int64 // past end while a transaction is open
 	err         error // of Topics
 	reads       int
 }
@@ -105,7 +106,8 @@ func (s *fakeSource) Topics(context.Context, []string) (map[string]mirror.Topic,
 }
 
 func (s *fakeSource) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, error) {
-	return mirror.Ends{Start: s.start, LastStable: s.end, HighWatermark: s.end, LogEnd: s.end}, nil
+	log := max(s.end, s.logEnd)
+	return mirror.Ends{Start: s.start, LastStable: s.end, HighWatermark: log, LogEnd: log}, nil
 }
 
 func (*fakeSource) OffsetAt(context.Context, mm2.TopicPartition, time.Time) (int64, error) {

@@ -128,7 +128,7 @@ func (t *Task) carry(ctx context.Context, inv *invocation, p *progress, d Delive
 	if err != nil {
 		return fmt.Errorf("identify %s: %w", d.Partition, err)
 	}
-	if err := t.within(ctx, p, func(ctx context.Context) error { return t.prepare(ctx, p, topic, d) }); err != nil {
+	if err := p.within(ctx, func(ctx context.Context) error { return t.prepare(ctx, p, topic, d) }); err != nil {
 		return err
 	}
 	begun := false
@@ -139,7 +139,7 @@ func (t *Task) carry(ctx context.Context, inv *invocation, p *progress, d Delive
 		if err != nil {
 			return fmt.Errorf("settle %s at %d: %w", d.Partition, p.state.Next, err)
 		}
-		if err := t.within(ctx, p, func(ctx context.Context) error { return t.deliver(ctx, p, piece) }); err != nil {
+		if err := p.within(ctx, func(ctx context.Context) error { return t.deliver(ctx, p, piece) }); err != nil {
 			return fmt.Errorf("deliver %s at %d: %w", d.Partition, p.state.Next, err)
 		}
 		begun = true
@@ -162,7 +162,7 @@ func (t *Task) prepare(ctx context.Context, p *progress, topic Topic, d Delivery
 }
 
 // within bounds a step by the end of the claim.
-func (t *Task) within(ctx context.Context, p *progress, step func(context.Context) error) error {
+func (p *progress) within(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, p.state.OwnerDeadline)
 	defer cancel()
 	return step(ctx)

@@ -67,14 +67,13 @@ func (r *Runs) CutDownstream(downstream int64) {
 }
 
 func (r *Runs) cut(from, end func(Stretch) int64, at int64) {
-	for k := len(r.list) - 1; k >= 0; k-- {
-		last := &r.list[k]
-		if end(*last) <= at {
+	for k, last := range slices.Backward(r.list) {
+		if end(last) <= at {
 			return
 		}
-		left := at - from(*last)
+		left := at - from(last)
 		if left > 0 && last.isRun() {
-			last.UpstreamLen, last.DownstreamLen = left, left
+			r.list[k].UpstreamLen, r.list[k].DownstreamLen = left, left
 			return
 		}
 		r.torn = r.torn || left > 0 || !last.Explained

@@ -108,19 +108,19 @@ func (w *world) promise(r *kgo.Record) {
 		return // syncs of a remote topic that is no more: what they say of the new one is not checked
 	}
 	if c.Downstream > p.hw {
-		w.break_("partition %d: checkpoint %d is past the target's end %d", c.Partition, c.Downstream, p.hw)
+		w.breaks("partition %d: checkpoint %d is past the target's end %d", c.Partition, c.Downstream, p.hw)
 		return
 	}
 	at := map[int64]int64{} // the last copy of each record
 	for offset, e := range p.copies[p.base:] {
-		if !e.record.Attrs.IsControl() && !e.gone {
+		if !e.record.Attrs.IsControl() { // one that was compacted away stands for a newer one with its key
 			at[e.record.ProducerID] = p.base + int64(offset)
 		}
 	}
 	// What lies past the watermark is sent once more, behind all of this, if its copies were not recognized.
 	for offset := max(c.Upstream, p.log.start); offset < min(p.log.end(), w.item(c.Partition).Next); offset++ {
 		if copied, ok := at[p.log.tagOf(offset)]; ok && copied < c.Downstream && p.log.tagOf(offset) >= 0 {
-			w.break_("partition %d: group %s at %d is sent to %d and skips record %d at %d",
+			w.breaks("partition %d: group %s at %d is sent to %d and skips record %d at %d",
 				c.Partition, c.Group, c.Upstream, c.Downstream, p.log.tagOf(offset), copied)
 		}
 	}

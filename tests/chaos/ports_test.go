@@ -175,12 +175,12 @@ func (s source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, from
 				yield(mirror.Span{}, mirror.ErrMissing)
 				return
 			}
-			if now := s.w.parts[tp.Partition].lives; lives >= 0 && lives != now {
+			now := s.w.parts[tp.Partition].lives
+			if lives >= 0 && lives != now {
 				yield(mirror.Span{}, errors.New("leadership moved"))
 				return
-			} else {
-				lives = now
 			}
+			lives = now
 			span, err := l.walk(from, min(to, from+1+s.w.rng.Int64N(8)))
 			if !yield(span, err) || err != nil {
 				return
@@ -309,7 +309,11 @@ func (s store) write(ctx context.Context, part int32, name string, apply func() 
 		if err != nil {
 			return errors.Join(err, lost)
 		}
+		was := s.w.item(part)
 		err = apply()
+		if is := s.w.item(part).TopicID; was.TopicID != "" && is != was.TopicID {
+			s.w.parts[part].switcher, s.w.parts[part].switchedAt = s.inv.id+1, was.Next
+		}
 		s.w.watch(part)
 		if v == echo {
 			s.w.echoes = append(s.w.echoes, late{part: part, apply: func() { _ = apply() }})

@@ -97,7 +97,7 @@ func (w *world) turn() {
 	case w.overdue():
 	case k < 2 && len(w.late) > 0:
 		w.land(&w.late, w.rng.IntN(len(w.late)))
-	case k == 2 && len(w.echoes) > 0:
+	case (k == 2 || k > 28) && len(w.echoes) > 0:
 		w.land(&w.echoes, w.rng.IntN(len(w.echoes)))
 	case k <= 4:
 		w.disturb(w.rng.IntN(len(w.parts)))

@@ -224,7 +224,7 @@ func (w *world) truncate(part int, p *partition) {
 	if cut < l.end() {
 		delete(p.dropped, l.tagOf(cut)) // a consumer steps back to it; if the trigger dropped that one, nothing would show
 	}
-	p.cuts++
+	p.cuts, p.wasCut = p.cuts+1, true
 	p.position = min(p.position, cut)
 	w.event("source truncated", part, "at %d of %d, then up to %d: records %d", cut, int(cut)+len(old), l.end(), l.tags())
 }

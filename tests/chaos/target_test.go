@@ -40,21 +40,24 @@ type partition struct {
 	cuts             int    // how often its log was truncated
 	expired, thinned bool   // on the source
 	reborn           bool
-	untold           bool // no copy was left to compare a log that was cut with
-	shared, wiped    bool // on the target
+	switcher         int   // the process that went over to the present log, counted from 1
+	switchedAt       int64 // the watermark in the old log then
+	wasCut           bool  // some log of it was truncated
+	untold           bool  // no copy was left to compare a log that was cut with
+	shared, wiped    bool  // on the target
 }
 
 // remote is the target's log of a partition. The index of a copy is its offset.
 type remote struct {
 	created bool
 	base    int64 // log start
-	copies  []target_
+	copies  []placed
 	hw      int64
 	fenced  map[int64]bool // producer ids
 }
 
-// target_ is one offset of the target's log.
-type target_ struct {
+// placed is one offset of the target's log.
+type placed struct {
 	record *kgo.Record
 	gone   bool // compacted away
 }
@@ -101,7 +104,7 @@ func (p *partition) put(w *world, records ...*kgo.Record) {
 		if tag := c.ProducerID; !c.Attrs.IsControl() && tag != foreign {
 			w.witness(p, tag, c.Offset)
 		}
-		p.copies = append(p.copies, target_{record: &c})
+		p.copies = append(p.copies, placed{record: &c})
 	}
 }
 
@@ -259,7 +262,7 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 
 // letter writes to the dead letter queue.
 func (p *producer) letter(ctx context.Context, records []*kgo.Record) (int, error) {
-	part, tag := p.w.buried(records[0])
+	part, tag := buried(records[0])
 	v, err := p.w.step(ctx, p.inv, part, "letter")
 	if err != nil {
 		p.broken = true
@@ -274,7 +277,7 @@ func (p *producer) letter(ctx context.Context, records []*kgo.Record) (int, erro
 }
 
 // buried returns the partition and the tag of a record in the dead letter queue.
-func (w *world) buried(r *kgo.Record) (part int32, tag int64) {
+func buried(r *kgo.Record) (part int32, tag int64) {
 	for _, h := range r.Headers {
 		if h.Key == "__connect.errors.partition" {
 			n, _ := strconv.Atoi(string(h.Value))

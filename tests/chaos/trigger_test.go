@@ -36,7 +36,7 @@ func (w *world) invoke() {
 	case len(w.past) > 0 && w.rng.IntN(6) == 0:
 		batch = w.past[w.rng.IntN(len(w.past))]
 		w.hits.events["batch again"]++
-	case w.rng.IntN(8) == 0:
+	case w.rng.IntN(5) == 0:
 		part := w.rng.IntN(len(w.parts))
 		w.hits.events["catch-up"]++
 		w.catchUp(int32(part), w.rng.IntN(4) > 0)
@@ -129,7 +129,7 @@ func (w *world) serve(inv *process, batch []brought) {
 		return
 	}
 	for i, o := range outcomes {
-		w.answered(batch[i], o)
+		w.answered(inv, batch[i], o)
 	}
 }
 
@@ -141,7 +141,7 @@ func (w *world) ended(inv *process) {
 }
 
 // answered moves the trigger on, and checks that whatever it will not bring again is done, or parked.
-func (w *world) answered(b brought, o mirror.Outcome) {
+func (w *world) answered(inv *process, b brought, o mirror.Outcome) {
 	p := w.parts[b.part]
 	end := b.offsets[len(b.offsets)-1] + 1
 	if o.Err != nil {
@@ -149,7 +149,13 @@ func (w *world) answered(b brought, o mirror.Outcome) {
 	}
 	for i, r := range b.records {
 		if !p.untold && o.Parked == nil && b.offsets[i] < end && !slices.Contains(o.Undelivered, b.offsets[i]) && p.missing(r.ProducerID) {
-			w.break_("partition %d: record %d at %d was answered for, and is nowhere", b.part, r.ProducerID, b.offsets[i])
+			w.breaks("partition %d: record %d at %d was answered for, and is nowhere", b.part, r.ProducerID, b.offsets[i])
+		}
+	}
+	for i, r := range b.records { // whoever goes over to a new log has to close the old one with what was delivered of it
+		_, copied := p.known[r.ProducerID]
+		if o.Err == nil && o.Parked == nil && p.switcher == inv.id+1 && b.offsets[i] >= p.switchedAt && b.id != p.log.id && !p.wasCut && p.kinds == 0 && !copied && p.letters[r.ProducerID] == 0 {
+			w.breaks("partition %d: record %d closed the old log, and is nowhere", b.part, r.ProducerID)
 		}
 	}
 	if b.id == p.log.id && b.cuts == p.cuts {

@@ -109,7 +109,7 @@ func (w *world) event(name string, part int, format string, args ...any) {
 	w.note("%s p%d: %s", name, part, fmt.Sprintf(format, args...))
 }
 
-func (w *world) break_(format string, args ...any) {
+func (w *world) breaks(format string, args ...any) {
 	if w.broken == nil {
 		w.broken = fmt.Errorf(format, args...)
 	}
