@@ -12,11 +12,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	lambdaapi "github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"tidemark/shared/checkpoint"
 	"tidemark/shared/config"
 	"tidemark/shared/dynamostate"
 	"tidemark/shared/emf"
+	"tidemark/shared/invoke"
 	"tidemark/shared/kafkaclient"
 )
 
@@ -47,7 +49,14 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (func(co
 	}
 	state := dynamostate.New(dynamodb.NewFromConfig(sdk, dynamostate.Options), c.StateTable)
 	metrics := emf.New(os.Stdout, c.MetricsNamespace, c.String())
-	task := checkpoint.NewTask(flow(c), source, target, state, state, metrics, log)
+	words := flow(c)
+	if c.MirrorFunction != "" {
+		words.CatchUp = invoke.New(lambdaapi.NewFromConfig(sdk), c.MirrorFunction).CatchUp
+	}
+	if c.Start.Latest {
+		words.Seeds = state
+	}
+	task := checkpoint.NewTask(words, source, target, state, state, metrics, log)
 	return func(ctx context.Context, tick checkpoint.Tick) error {
 		err := task.Run(ctx, tick.At(time.Now()))
 		return errors.Join(err, metrics.Flush(time.Now()))

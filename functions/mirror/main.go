@@ -50,8 +50,12 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (lambda.
 	}
 	state := dynamostate.New(dynamodb.NewFromConfig(sdk, dynamostate.Options), c.StateTable)
 	metrics := emf.New(os.Stdout, c.MetricsNamespace, c.String())
+	start := mirror.Start{At: c.Start.At}
+	if c.Start.Latest {
+		start.Seen = state.Wait
+	}
 	task := mirror.NewTask(source, target, state, c.Remote, mirror.Options{
-		Metrics: metrics, Log: log, Wait: c.Wait, Start: mirror.Start{At: c.Start.At}, DeadLetter: c.DeadLetterTopic,
+		Metrics: metrics, Log: log, Wait: c.Wait, Start: start, DeadLetter: c.DeadLetterTopic,
 	})
 	flush := func() { _ = metrics.Flush(time.Now()) } // standard output is Lambda's: nobody to tell
 	triggers := kafkaevent.NewHandler(task, log, kafkaevent.Options{Report: kafkaevent.Report(c.DeliveryReport), Flush: flush})

@@ -32,6 +32,7 @@ type stack struct {
 	topic    string
 	function *runtimeapi.Function
 	trigger  *mapping.Mapping
+	lambda   *lambdaAPI
 	schedule *scheduler
 	observer *observer
 
@@ -67,6 +68,11 @@ func start(ctx context.Context, s settings, output io.Writer, log *slog.Logger) 
 		"AWS_ENDPOINT_URL_DYNAMODB=" + st.bed.DynamoDB,
 	}
 	st.function = runtimeapi.New(mirror, runtimeapi.Options{Name: "mirror", Concurrency: s.pollers, Output: output, Log: log, Env: env})
+	st.lambda, err = serveLambda(ctx, st.function, log)
+	if err != nil {
+		return st, err
+	}
+	env = append(env, "AWS_ENDPOINT_URL_LAMBDA="+st.lambda.url, "MIRROR_FUNCTION_NAME=mirror")
 	st.schedule = &scheduler{
 		function: runtimeapi.New(checkpoint, runtimeapi.Options{Name: "checkpoint", Concurrency: 1, Output: output, Log: log, Env: env}),
 		every:    time.Minute, apart: time.Minute, log: log,
@@ -168,6 +174,9 @@ func (s *stack) show(ctx context.Context, t *table) error {
 func (s *stack) close() {
 	if s.observer != nil {
 		s.observer.close()
+	}
+	if s.lambda != nil {
+		s.lambda.close()
 	}
 	if s.function != nil {
 		s.function.Close()

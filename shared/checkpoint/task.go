@@ -74,6 +74,8 @@ type Flow struct {
 
 	// CatchUp has a partition mirrored from its watermark on, by somebody else and later. Nil: what is due is reported only.
 	CatchUp func(ctx context.Context, tp mm2.TopicPartition) error
+	// Seeds has every partition that there is at first begin at its end. Nil: none is seeded.
+	Seeds Seeds
 }
 
 // Task is the pass. Its memory makes warm passes cheap; it serves one invocation at a time.
@@ -90,6 +92,7 @@ type Task struct {
 	marks       map[mm2.TopicPartition]mark
 	asked       map[mm2.TopicPartition]bool // catch-ups asked for by the last pass
 	ensured     bool
+	seeded      bool // nothing is left to seed
 	beat        time.Time // slot of the last heartbeat
 	emitted     time.Time // slot of the last checkpoints
 }
@@ -183,6 +186,9 @@ func (t *Task) wait(ctx context.Context, started time.Time) bool {
 func (t *Task) pass(ctx context.Context, slot time.Time, held func(context.Context) error) error {
 	if err := t.ensure(ctx); err != nil {
 		return err
+	}
+	if err := t.seed(ctx); err != nil {
+		return fmt.Errorf("seed: %w", err)
 	}
 	states, err := t.items(ctx)
 	if err != nil {

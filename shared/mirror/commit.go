@@ -20,6 +20,9 @@ func (t *Task) commit(ctx context.Context, p *progress, d Delivery, failure erro
 		return nil
 	}
 	p.stall = p.stalled(d, failure, time.Now())
+	if p.parks(d) {
+		p.distrustUpTo(d.end())
+	}
 	if p.unknown {
 		return t.write(ctx, p, p.state.Owner, p.state.OwnerDeadline, p.held(), p.stall)
 	}

@@ -76,11 +76,16 @@ func (p *progress) parks(d Delivery) bool {
 	return p.stall != nil && !p.stall.RetryAt.IsZero() && d.Fault == nil
 }
 
+// distrustUpTo has everything below an offset read from the source: the trigger has been told that it need not bring it
+// again, so that what still comes of it may be older than what the source holds now.
+func (p *progress) distrustUpTo(end int64) { p.state.TrustFrom = max(p.state.TrustFrom, end) }
+
 // leave gives the claim on a parked partition back without a try.
 func (t *Task) leave(ctx context.Context, p *progress, d Delivery) Outcome {
 	why := fmt.Errorf("partition %s is parked at %d until %s: %s", d.Partition, p.state.Stall.Offset,
 		p.state.Stall.RetryAt.UTC().Format(time.RFC3339), p.state.Stall.Reason)
 	stall := p.state.Stall
+	p.distrustUpTo(d.end())
 	if err := t.release(ctx, p, stall); err != nil {
 		return t.failed(d, watermark.None, fmt.Errorf("commit %s at %d: %w", d.Partition, p.state.Next, err))
 	}

@@ -37,7 +37,7 @@ func (t *Task) settle(ctx context.Context, p *progress, topic Topic, d Delivery)
 		if topic = described[d.Partition.Topic]; topic.ID != "" && topic.ID != was {
 			return t.recreated(ctx, p, topic, d)
 		}
-		p.state.TrustFrom = max(p.state.TrustFrom, d.end()) // it may have been read from the older one
+		p.distrustUpTo(d.end()) // it may have been read from the older one
 	}
 	if topic.ID != "" { // a broker of an older version among newer ones must not erase it
 		p.state.TopicID = topic.ID
@@ -55,7 +55,7 @@ func (t *Task) settle(ctx context.Context, p *progress, topic Topic, d Delivery)
 			return err
 		}
 		if !held {
-			p.state.TrustFrom = max(p.state.TrustFrom, d.end())
+			p.distrustUpTo(d.end())
 		}
 	}
 	p.proven = true

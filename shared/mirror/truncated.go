@@ -27,8 +27,8 @@ func (t *Task) truncated(ctx context.Context, p *progress, d Delivery) error {
 		return err
 	}
 	if from.at == p.state.Next {
-		// the delivery is of another log
-		p.state.TrustFrom, p.proven = max(p.state.TrustFrom, d.end()), true
+		p.distrustUpTo(d.end()) // it is of another log
+		p.proven = true
 		return t.settleTail(ctx, p, t.pendingOf(ctx, p, d))
 	}
 	t.options.Metrics.Add(TopicsTruncated, 1)
@@ -69,8 +69,12 @@ func (t *Task) stepTo(ctx context.Context, p *progress, from resume, start, deli
 		s.Next, s.NextDigest = start, nil
 	}
 	p.passLosses()
-	p.moved, p.proven = true, true
-	return t.goOn(ctx, p)
+	p.moved, p.proven = true, false // until it is written, the trigger has to bring everything again
+	if err := t.goOn(ctx, p); err != nil {
+		return err
+	}
+	p.proven = true
+	return nil
 }
 
 // difference is the first offset at which the source differs from its copy on the target, Next if it does not. It looks

@@ -143,6 +143,7 @@ func (w *world) ended(inv *process) {
 // answered moves the trigger on, and checks that whatever it will not bring again is done, or parked.
 func (w *world) answered(inv *process, b brought, o mirror.Outcome) {
 	p := w.parts[b.part]
+	w.note("%d/p%d answers: undelivered %d, failed %t, parked %t", inv.id, b.part, o.Undelivered, o.Err != nil, o.Parked != nil)
 	end := b.offsets[len(b.offsets)-1] + 1
 	if o.Err != nil {
 		end = slices.Min(o.Undelivered)

@@ -50,7 +50,8 @@ func TestVariables(t *testing.T) {
 			if !slices.Contains(known(), name) {
 				t.Errorf("no function knows %s", name)
 			}
-			if parameter, ok := at(variables, name)["Ref"].(string); ok && variable(parameter) != name {
+			parameter, ok := at(variables, name)["Ref"].(string)
+			if _, resource := at(template, "Resources")[parameter]; ok && !resource && variable(parameter) != name {
 				t.Errorf("%s comes from parameter %s", name, parameter)
 			}
 		}

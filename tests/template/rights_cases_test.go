@@ -59,6 +59,11 @@ func cases() []rightsCase {
 		{"IAM", nil, same, same},
 		{"trigger", changes{"TriggerTopic": "orders"}, same, same},
 		{"adopted table", changes{"StateTableName": "adopted"}, adopted, adopted},
+		{"never fencing", changes{"Fencing": "wait"}, without("AlterCluster"), same},
+		{
+			"dead letters", changes{"ErrorsTolerance": "all", "ErrorsDeadletterqueueTopicName": "dead"},
+			plus("Allow kafka-cluster:CreateTopic, kafka-cluster:DescribeTopic, kafka-cluster:WriteData on target topic dead"), same,
+		},
 		{"VPC", changes{"SubnetIds": "subnet-0a", "SecurityGroupIds": "sg-0a"}, plus(network), plus(network)},
 		{"tracing", changes{"Tracing": "Active"}, plus(tracing), plus(tracing)},
 		{"source of another account", changes{"SourceEventSourceArn": connection}, plus("Allow kafka:DescribeVpcConnection on " + connection), same},

@@ -74,6 +74,7 @@ func mirrorRights() []string {
 		"Allow kafka-cluster:AlterGroup, kafka-cluster:DescribeGroup on source group tidemark.us+eu.*",
 		// The target: its own remote topics.
 		"Allow kafka-cluster:Connect, kafka-cluster:WriteDataIdempotently on target",
+		"Allow kafka-cluster:AlterCluster on target",
 		"Allow kafka-cluster:AlterTopic, kafka-cluster:CreateTopic, kafka-cluster:DescribeTopic, kafka-cluster:DescribeTopicDynamicConfiguration, kafka-cluster:ReadData, kafka-cluster:WriteData on target topic us.*",
 		"Allow kafka-cluster:AlterGroup, kafka-cluster:DescribeGroup on target group tidemark.us+eu.*",
 	}
@@ -85,6 +86,7 @@ func checkpointRights() []string {
 		noNetworkFromCode,
 		"Allow logs:CreateLogStream, logs:PutLogEvents on CheckpointLog.Arn",
 		"Allow dynamodb:GetItem, dynamodb:Scan, dynamodb:UpdateItem on StateTable.Arn",
+		"Allow lambda:InvokeFunction on MirrorFunction.Arn",
 		// The source: read only.
 		"Allow kafka-cluster:Connect, kafka-cluster:DescribeCluster on source",
 		"Allow kafka-cluster:DescribeTopic, kafka-cluster:ReadData on source topic *",

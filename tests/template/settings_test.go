@@ -52,6 +52,7 @@ func TestFunctions(t *testing.T) {
 		return object{"LogFormat": "JSON", "ApplicationLogLevel": level, "LogGroup": group}
 	}
 	once := object{"MaximumRetryAttempts": "0", "MaximumEventAgeInSeconds": "60"}
+	soon := object{"MaximumRetryAttempts": "0", "MaximumEventAgeInSeconds": "300"}
 	tests := []struct {
 		name               string
 		changes            map[string]string
@@ -59,7 +60,7 @@ func TestFunctions(t *testing.T) {
 	}{
 		{
 			"as it is", nil,
-			settings(object{"Timeout": "60", "Role": "MirrorRole.Arn", "LoggingConfig": logs("MirrorLog", "INFO")}),
+			settings(object{"Timeout": "60", "Role": "MirrorRole.Arn", "LoggingConfig": logs("MirrorLog", "INFO"), "EventInvokeConfig": soon}),
 			settings(object{"Timeout": "55", "Role": "CheckpointRole.Arn", "LoggingConfig": logs("CheckpointLog", "INFO"), "EventInvokeConfig": once}),
 		},
 		{
@@ -68,7 +69,7 @@ func TestFunctions(t *testing.T) {
 				"SubnetIds": "subnet-0a,subnet-0b", "SecurityGroupIds": "sg-0c", "Tracing": "Active", "LogLevel": "DEBUG",
 				"MirrorMemorySize": "1769", "CheckpointMemorySize": "1024",
 			},
-			settings(object{"Timeout": "60", "Role": "MirrorRole.Arn", "LoggingConfig": logs("MirrorLog", "DEBUG"), "VpcConfig": vpc, "Tracing": "Active", "MemorySize": "1769"}),
+			settings(object{"Timeout": "60", "Role": "MirrorRole.Arn", "LoggingConfig": logs("MirrorLog", "DEBUG"), "EventInvokeConfig": soon, "VpcConfig": vpc, "Tracing": "Active", "MemorySize": "1769"}),
 			settings(object{"Timeout": "55", "Role": "CheckpointRole.Arn", "LoggingConfig": logs("CheckpointLog", "DEBUG"), "EventInvokeConfig": once, "VpcConfig": vpc, "Tracing": "Active", "MemorySize": "1024"}),
 		},
 	}
