@@ -92,7 +92,7 @@ type Task struct {
 	marks       map[mm2.TopicPartition]mark
 	asked       map[mm2.TopicPartition]bool // catch-ups asked for by the last pass
 	ensured     bool
-	seeded      bool // nothing is left to seed
+	seeded      bool      // nothing is left to seed
 	beat        time.Time // slot of the last heartbeat
 	emitted     time.Time // slot of the last checkpoints
 }

@@ -65,11 +65,12 @@ func claim(c watermark.Claim) update {
 	u := newUpdate("(attribute_not_exists(#v) OR #v <= :v) AND (attribute_not_exists(#owner) OR (#owner <> :owner AND #owner_deadline <= :now))")
 	u.value("now", number(c.Now.UnixMilli()))
 	u.assign("owner", owner(c.Owner)).assign("owner_deadline", instant(c.Deadline)).assign("v", number(version))
-	u.name("epoch", "producers").value("zero", number(0)).value("one", number(1))
-	u.value("none", numbers(nil)).value("producer", numbers([]int64{c.Producer}))
-	u.set = append(u.set,
-		"#epoch = if_not_exists(#epoch, :zero) + :one",
-		"#producers = list_append(if_not_exists(#producers, :none), :producer)")
+	u.name("epoch").value("zero", number(0)).value("one", number(1))
+	u.set = append(u.set, "#epoch = if_not_exists(#epoch, :zero) + :one")
+	if c.Producer != watermark.None {
+		u.name("producers").value("none", numbers(nil)).value("producer", numbers([]int64{c.Producer}))
+		u.set = append(u.set, "#producers = list_append(if_not_exists(#producers, :none), :producer)")
+	}
 	return u.done()
 }
 

@@ -90,10 +90,10 @@ func (p *Producer) produce(ctx context.Context, records []*kgo.Record) (int, err
 		return 0, ctx.Err()
 	case failure == nil:
 		failure = errors.New("the broker acknowledged without an offset")
-	case refusal(failure) && (!held || flushed && !p.seen.lost.Load()):
-		return n, fmt.Errorf("%w: %w", mirror.ErrRefused, failure)
-	case !held:
+	case !held: // by the client itself, which may go by a limit of yesterday
 		return n, failure
+	case flushed && refusal(failure) && !p.seen.lost.Load():
+		return n, fmt.Errorf("%w: %w", mirror.ErrRefused, failure)
 	}
 	if errors.Is(failure, kgo.ErrClientClosed) {
 		failure = fmt.Errorf("%w before every batch was acknowledged: is a broker out of reach, or a replica out of sync (min.insync.replicas)?", ctx.Err())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -34,13 +36,11 @@ func (s *Source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, fro
 				yield(mirror.Span{}, fmt.Errorf("walk %s at %d: %w", tp, position, err))
 				return
 			}
+			s.leaders.Store(tp, w.leader)
 			if span.To > span.From && !yield(span, nil) {
 				return
 			}
 			position = span.To
-		}
-		if w.leader != nil {
-			s.leaders.Store(tp, w.leader)
 		}
 	}
 }
@@ -51,7 +51,8 @@ type sourceWalk struct {
 	source *Source
 	id     string // of the topic; empty: whichever has the name
 	to     int64
-	first  *leader // who answered first
+	first  *leader  // who answered first
+	found  contents // of the last answer
 }
 
 // next returns the span of one answer. It is empty when the leader had nothing to say yet.
@@ -84,11 +85,15 @@ func (w *sourceWalk) next(ctx context.Context, position int64) (mirror.Span, err
 	case answer.LastStableOffset <= position:
 		return mirror.Span{}, mirror.ErrUnstable
 	}
-	span, err := w.count(answer, position)
-	if err == nil && span.To == span.From {
+	found, err := w.classify(answer, position)
+	if err != nil {
+		return mirror.Span{}, err
+	}
+	if found.next == position {
 		time.Sleep(10 * time.Millisecond)
 	}
-	return span, err
+	w.found = found
+	return found.span(position, min(found.next, w.to)), nil
 }
 
 // outOfRange says on which side of the log position lies.
@@ -109,36 +114,58 @@ func guess(offsets int64) int32 {
 	return int32(min(offsets, most/each)) * each
 }
 
-// count sorts what an answer holds from position on by kind. Aborted records are told by reading the answer once more as
+// contents are what an answer holds, by kind and rising.
+type contents struct {
+	next             int64 // the position behind it
+	records          []*kgo.Record
+	control, aborted []int64
+}
+
+// classify sorts what an answer holds from position on by kind. Aborted records are told by reading the answer once more as
 // if nothing had been aborted.
-func (w *sourceWalk) count(answer *kmsg.FetchResponseTopicPartition, position int64) (mirror.Span, error) {
+func (w *sourceWalk) classify(answer *kmsg.FetchResponseTopicPartition, position int64) (contents, error) {
 	opts := kgo.ProcessFetchPartitionOpts{
 		KeepControlRecords: true, Offset: position, IsolationLevel: kgo.ReadCommitted(), Topic: w.tp.Topic, Partition: w.tp.Partition,
 	}
 	fetched, next := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
 	if fetched.Err != nil {
-		return mirror.Span{}, fetched.Err
+		return contents{}, fetched.Err
 	}
-	s := mirror.Span{From: position, To: min(next, w.to)}
+	c := contents{next: next}
+	committed := make(map[int64]bool, len(fetched.Records))
 	for _, r := range fetched.Records {
-		switch {
-		case r.Offset >= s.To:
-		case r.Attrs.IsControl():
-			s.Control++
-		default:
-			s.Records = append(s.Records, r)
+		if r.Attrs.IsControl() {
+			c.control = append(c.control, r.Offset)
+			continue
 		}
+		c.records = append(c.records, r)
+		committed[r.Offset] = true
 	}
 	if len(answer.AbortedTransactions) > 0 {
 		opts.IsolationLevel, opts.KeepControlRecords = kgo.ReadUncommitted(), false
 		all, _ := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
 		for _, r := range all.Records {
-			if r.Offset < s.To {
-				s.Aborted++
+			if !committed[r.Offset] {
+				c.aborted = append(c.aborted, r.Offset)
 			}
 		}
-		s.Aborted -= int64(len(s.Records))
 	}
-	s.Compacted = s.To - s.From - int64(len(s.Records)) - s.Control - s.Aborted
-	return s, nil
+	return c, nil
+}
+
+// span is what the contents say of a stretch within them.
+func (c contents) span(from, to int64) mirror.Span {
+	s := mirror.Span{From: from, To: to, Control: within(c.control, from, to), Aborted: within(c.aborted, from, to)}
+	first := sort.Search(len(c.records), func(i int) bool { return c.records[i].Offset >= from })
+	last := sort.Search(len(c.records), func(i int) bool { return c.records[i].Offset >= to })
+	s.Records = c.records[first:last:last]
+	s.Compacted = to - from - int64(last-first) - s.Control - s.Aborted
+	return s
+}
+
+// within counts the offsets from from (inclusive) to to (exclusive).
+func within(offsets []int64, from, to int64) int64 {
+	first, _ := slices.BinarySearch(offsets, from)
+	last, _ := slices.BinarySearch(offsets, to)
+	return int64(last - first)
 }

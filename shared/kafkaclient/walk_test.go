@@ -190,3 +190,31 @@ func TestFenceRefused(t *testing.T) {
 		t.Errorf("Fence without the right: %v, want ErrFenceRefused", err)
 	}
 }
+
+// TestPeekSaysWhatWalkingDoes peeks at random holes, close and far apart, and walks them.
+func TestPeekSaysWhatWalkingDoes(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 7))
+	c := brokers(t)
+	log := letters(t, c, rng) + letters(t, c, rng) + letters(t, c, rng)
+	source := sourceOf(t, seeds(c))
+	seen := 0
+	for round := range 60 {
+		var holes []mirror.Hole
+		for at := int64(rng.IntN(5)); at < int64(len(log))-4; at += 1 + int64(rng.IntN(4+round)) {
+			h := mirror.Hole{From: at, To: at + 1 + int64(rng.IntN(3))}
+			holes = append(holes, h)
+			at = h.To
+		}
+		for from, span := range source.Peek(soon(t), orders, "", holes) {
+			seen++
+			want, offsets, err := walked(t, source, from, span.To)
+			if err != nil || span.Control != want.Control || span.Aborted != want.Aborted || span.Compacted != want.Compacted || len(span.Records) != len(offsets) {
+				t.Fatalf("Peek at %d to %d = %+v, walking it finds %+v, %d records, %v", from, span.To, span, want, len(offsets), err)
+			}
+		}
+	}
+	if seen < 300 {
+		t.Errorf("%d holes were explained, want most of them", seen)
+	}
+}

@@ -78,8 +78,8 @@ func (t *Task) rest(ctx context.Context, p *progress, d Delivery) iter.Seq2[Piec
 				return
 			}
 		}
-		if start := min(ends.Start, ends.LastStable); start > p.state.Next { // all of it expired
-			p.state.Next, p.state.NextDigest, p.moved = start, nil, true
+		if n := len(p.losses); n > 0 { // what is left has expired, and nothing stands behind it
+			p.state.Next, p.state.NextDigest, p.moved = p.losses[n-1].to, nil, true
 			p.passLosses()
 		}
 	}

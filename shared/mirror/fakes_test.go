@@ -110,6 +110,10 @@ func (s *fakeSource) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, err
 	return mirror.Ends{Start: s.start, LastStable: s.end, HighWatermark: log, LogEnd: log}, nil
 }
 
+func (*fakeSource) Peek(context.Context, mm2.TopicPartition, string, []mirror.Hole) map[int64]mirror.Span {
+	return nil
+}
+
 func (*fakeSource) OffsetAt(context.Context, mm2.TopicPartition, time.Time) (int64, error) {
 	return 2, nil
 }

@@ -20,6 +20,9 @@ type Source interface {
 	// leadership moves on the way the walk ends in an error, for the next leader's log may be another one. An ExpiredError
 	// if from is below the log's start, ErrUnstable at what no consumer can see yet.
 	Walk(ctx context.Context, tp mm2.TopicPartition, topicID string, from, to int64) iter.Seq2[Span, error]
+	// Peek looks into many holes at once, a small request each, and returns those that it could explain whole, by From. It
+	// never fails: what it does not return is to be walked.
+	Peek(ctx context.Context, tp mm2.TopicPartition, topicID string, holes []Hole) map[int64]Span
 	// OffsetAt returns the first offset whose record's timestamp is at or after a time; the log's end when there is none.
 	OffsetAt(ctx context.Context, tp mm2.TopicPartition, at time.Time) (int64, error)
 	// Topics describes topics in one request; a missing one is absent from the answer.

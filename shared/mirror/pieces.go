@@ -119,8 +119,9 @@ func (t *Task) repaired(ctx context.Context, p *progress, d Delivery, yield func
 		piece, fetched = Piece{}, 0
 		return len(whole.Offsets) == 0 || yield(whole, nil)
 	}
+	peeked := t.source.Peek(ctx, d.Partition, p.state.TopicID, d.holes())
 	for i, offset := range d.Offsets {
-		for span, err := range t.walk(ctx, p, position, offset) {
+		for span, err := range t.hole(ctx, p, peeked, position, offset) {
 			if err == nil && !verified {
 				span, err = p.behindLast(span)
 			}
@@ -149,6 +150,32 @@ func (t *Task) repaired(ctx context.Context, p *progress, d Delivery, yield func
 		position = offset + 1
 	}
 	flush()
+}
+
+// Hole is a stretch of offsets that a delivery does not hold: From inclusive, To exclusive.
+type Hole struct{ From, To int64 }
+
+// holes are those between the delivery's records.
+func (d Delivery) holes() []Hole {
+	var holes []Hole
+	for i, offset := range d.Offsets[1:] {
+		if before := d.Offsets[i] + 1; before < offset {
+			holes = append(holes, Hole{before, offset})
+		}
+	}
+	return holes
+}
+
+// hole is a hole as it was peeked at, or else walked.
+func (t *Task) hole(ctx context.Context, p *progress, peeked map[int64]Span, from, to int64) iter.Seq2[Span, error] {
+	span, ok := peeked[from]
+	if !ok || span.To != to {
+		return t.walk(ctx, p, from, to)
+	}
+	return func(yield func(Span, error) bool) {
+		t.explain(span)
+		yield(span, nil)
+	}
 }
 
 // walk walks a hole and counts what it finds. What expired is passed over.

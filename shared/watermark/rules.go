@@ -13,7 +13,7 @@ import (
 type Claim struct {
 	Partition mm2.TopicPartition
 	Owner     string    // a nonce that no other invocation has, retries of the same request included
-	Producer  int64     // the id under which the owner will produce
+	Producer  int64     // the id under which the owner will produce; None for one that produces nothing
 	Now       time.Time // the claimant's clock
 	Deadline  time.Time // when the owner stops handing records over
 }
@@ -59,7 +59,9 @@ func (s State) Take(c Claim) (Grant, error) {
 	s.Partition = c.Partition
 	s.Epoch++
 	s.Owner, s.OwnerDeadline = c.Owner, c.Deadline
-	s.Producers = append(slices.Clone(s.Producers), c.Producer)
+	if s.Producers = slices.Clone(s.Producers); c.Producer != None {
+		s.Producers = append(s.Producers, c.Producer)
+	}
 	g.State = s
 	return g, nil
 }

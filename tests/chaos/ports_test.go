@@ -156,6 +156,22 @@ func (s source) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, e
 	return mirror.Ends{Start: l.start, LastStable: l.stable, HighWatermark: l.end(), LogEnd: l.end()}, errors.Join(err, after(v))
 }
 
+// Peek explains some of the holes.
+func (s source) Peek(ctx context.Context, tp mm2.TopicPartition, id string, holes []mirror.Hole) map[int64]mirror.Span {
+	v, err := s.w.step(ctx, s.inv, tp.Partition, "peek")
+	l := &s.w.parts[tp.Partition].log
+	if errors.Join(err, after(v)) != nil || id != l.id {
+		return nil
+	}
+	peeked := map[int64]mirror.Span{}
+	for _, h := range holes {
+		if span, err := l.walk(h.From, h.To); err == nil && span.To == h.To && s.w.rng.IntN(4) > 0 {
+			peeked[h.From] = span
+		}
+	}
+	return peeked
+}
+
 func (source) OffsetAt(context.Context, mm2.TopicPartition, time.Time) (int64, error) {
 	return 0, errFault
 }
@@ -312,7 +328,7 @@ func (s store) write(ctx context.Context, part int32, name string, apply func() 
 		was := s.w.item(part)
 		err = apply()
 		if is := s.w.item(part).TopicID; was.TopicID != "" && is != was.TopicID {
-			s.w.parts[part].switcher, s.w.parts[part].switchedAt = s.inv.id+1, was.Next
+			s.w.parts[part].switcher, s.w.parts[part].switchedAt = s.inv.id+1, max(was.Next, was.TrustFrom)
 		}
 		s.w.watch(part)
 		if v == echo {

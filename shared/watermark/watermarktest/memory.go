@@ -3,6 +3,8 @@ package watermarktest
 
 import (
 	"context"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -54,6 +56,20 @@ func (m *Memory) Get(_ context.Context, tp mm2.TopicPartition) (watermark.State,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.get(tp), nil
+}
+
+// All yields every state, in any order.
+func (m *Memory) All(context.Context) iter.Seq2[watermark.State, error] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := slices.Collect(maps.Values(m.items))
+	return func(yield func(watermark.State, error) bool) {
+		for _, s := range all {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
 }
 
 // get must be called with the lock held.

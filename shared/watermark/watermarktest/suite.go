@@ -185,7 +185,7 @@ func sameAsRules(t *testing.T, store Store) {
 
 func drawClaim(r *rapid.T, tp mm2.TopicPartition, now int64) watermark.Claim {
 	return watermark.Claim{
-		Partition: tp, Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "owner"), Producer: rapid.Int64Range(0, 3).Draw(r, "producer"),
+		Partition: tp, Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "owner"), Producer: rapid.Int64Range(-1, 3).Draw(r, "producer"),
 		Now: instant(now), Deadline: instant(now + rapid.Int64Range(1, 20).Draw(r, "length")),
 	}
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"tidemark/shared/mm2"
+	"tidemark/shared/operate"
+)
+
+// action is the event.
+type action struct {
+	Action    string `json:"action"` // "status", "release" or "set-position"
+	Topic     string `json:"topic"`  // of the source; empty only for the status of all
+	Partition *int32 `json:"partition"`
+	How       string `json:"how"`    // of a release: "retry" or "skip"
+	Offset    *int64 `json:"offset"` // the one to skip, or the position to set
+	Epoch     *int64 `json:"epoch"`  // as the status told it
+}
+
+// operator serves actions.
+type operator struct {
+	flow operate.Flow
+	task *operate.Task
+}
+
+// serve answers an action: a status with the partitions, a change with the partition as it is then.
+func (o operator) serve(ctx context.Context, a action) ([]operate.Partition, error) {
+	if a.Action == "status" {
+		return o.flow.Status(ctx, a.Topic)
+	}
+	if a.Topic == "" || a.Partition == nil || a.Epoch == nil {
+		return nil, errors.New("a change needs topic, partition, and the epoch that the status tells")
+	}
+	if err := o.change(ctx, a, mm2.TopicPartition{Topic: a.Topic, Partition: *a.Partition}); err != nil {
+		return nil, fmt.Errorf("%s %s-%d: %w", a.Action, a.Topic, *a.Partition, err)
+	}
+	return o.flow.Status(ctx, a.Topic)
+}
+
+func (o operator) change(ctx context.Context, a action, tp mm2.TopicPartition) error {
+	switch {
+	case a.Action == "release" && a.How == "retry":
+		return o.task.Retry(ctx, tp, *a.Epoch)
+	case a.Action == "release" && a.How == "skip" && a.Offset != nil:
+		return o.task.Skip(ctx, tp, *a.Epoch, *a.Offset)
+	case a.Action == "set-position" && a.Offset != nil:
+		return o.task.SetPosition(ctx, tp, *a.Epoch, *a.Offset)
+	}
+	return errors.New(`not known: want release with how "retry", or "skip" and an offset, or set-position with an offset`)
+}
+
+// audit writes a change to the log before it is made.
+func audit(log *slog.Logger) func(context.Context, operate.Entry) {
+	return func(ctx context.Context, e operate.Entry) {
+		log.WarnContext(ctx, "audit", "action", e.Action, "topic", e.Partition.Topic, "partition", e.Partition.Partition,
+			"epoch", e.Epoch, "from", e.From, "to", e.To, "stalled_because", e.Reason)
+	}
+}

@@ -1,0 +1,151 @@
+// Package operate is what a person does to a flow: look at its partitions, release one that is stalled, place one anew.
+//
+// Nothing here goes past the claims: a change takes the partition as an invocation of mirror does, so that it never meets
+// one under way, and is refused while an earlier owner's records are not settled.
+package operate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"tidemark/shared/mm2"
+	"tidemark/shared/offsetsync"
+	"tidemark/shared/watermark"
+)
+
+// Errors that a person acts on.
+var (
+	// ErrMoved says that the partition is not as it was when the caller looked.
+	ErrMoved = errors.New("the partition has changed since: ask for its status again")
+	// ErrUnsettled says that an earlier owner may have left records on the target.
+	ErrUnsettled = errors.New("an earlier invocation has to be settled first: run a catch-up of the partition")
+	// ErrNotStalled says that the offset is not the one that the partition is stalled at.
+	ErrNotStalled = errors.New("the partition is not stalled at that offset")
+	// ErrNotBegun says that the partition was never mirrored.
+	ErrNotBegun = errors.New("the partition was never mirrored: nothing is there to change")
+)
+
+// StateStore holds the states; see mirror.StateStore.
+type StateStore interface {
+	Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State, error)
+	Claim(ctx context.Context, c watermark.Claim) (watermark.Grant, error)
+	Commit(ctx context.Context, c watermark.Commit) error
+}
+
+// Entry is one line of the audit: what was asked for, about what, and what was there before.
+type Entry struct {
+	Action    string // "retry", "skip", "set-position"
+	Partition mm2.TopicPartition
+	Epoch     int64 // of the state that the caller saw
+	From, To  int64 // the watermark before and after
+	Reason    string
+}
+
+// Task changes partitions. It is safe for concurrent use.
+type Task struct {
+	state StateStore
+	audit func(ctx context.Context, e Entry) // called before the change
+}
+
+// NewTask returns a task that tells audit of each change before it is made.
+func NewTask(state StateStore, audit func(ctx context.Context, e Entry)) *Task {
+	return &Task{state: state, audit: audit}
+}
+
+// Retry has a parked partition tried again at once: by the next delivery or catch-up.
+func (t *Task) Retry(ctx context.Context, tp mm2.TopicPartition, epoch int64) error {
+	return t.change(ctx, "retry", tp, epoch, func(s *watermark.State) error {
+		if s.Stall == nil {
+			return ErrNotStalled
+		}
+		stall := *s.Stall
+		stall.RetryAt = time.Time{}
+		s.Stall = &stall
+		return nil
+	})
+}
+
+// Skip passes over the one offset that the partition is stalled at. The record there is not mirrored, ever.
+func (t *Task) Skip(ctx context.Context, tp mm2.TopicPartition, epoch, offset int64) error {
+	return t.change(ctx, "skip", tp, epoch, func(s *watermark.State) error {
+		if s.Stall == nil || s.Stall.Offset != offset || s.Next != offset {
+			return ErrNotStalled
+		}
+		s.Next, s.NextDigest, s.Stall = offset+1, nil, nil
+		s.Skips++
+		return nil
+	})
+}
+
+// SetPosition has mirroring go on at another upstream offset. Going back repeats records on the target; going forward
+// leaves records out. The item is kept: to delete it would restart its epochs, and a dead owner's commit could match again.
+func (t *Task) SetPosition(ctx context.Context, tp mm2.TopicPartition, epoch, next int64) error {
+	if next < 0 {
+		return fmt.Errorf("position %d is negative", next)
+	}
+	return t.change(ctx, "set-position", tp, epoch, func(s *watermark.State) error {
+		var runs offsetsync.Runs
+		if err := runs.UnmarshalBinary(s.Runs); err != nil {
+			runs = offsetsync.Runs{} // not known: nothing to keep
+		}
+		runs.Cut(next)
+		coded, err := runs.AppendBinary(nil)
+		if err != nil {
+			return err
+		}
+		s.Runs, s.Next, s.NextDigest, s.DownstreamLast = coded, next, nil, watermark.None
+		s.Origin, s.TrustFrom, s.Stall = min(s.Origin, next), 0, nil
+		return nil
+	})
+}
+
+// change claims the partition, applies a change to what the caller saw, and gives the partition back.
+func (t *Task) change(ctx context.Context, action string, tp mm2.TopicPartition, epoch int64, apply func(*watermark.State) error) error {
+	seen, err := t.state.Get(ctx, tp)
+	switch {
+	case err != nil:
+		return err
+	case seen.Epoch != epoch:
+		return fmt.Errorf("%w: its epoch is %d, not %d", ErrMoved, seen.Epoch, epoch)
+	case !seen.Begun():
+		return ErrNotBegun
+	}
+	after := seen
+	if err := apply(&after); err != nil {
+		return err
+	}
+	now := time.Now()
+	owner := rand.Text()
+	const long = 10 * time.Second
+	grant, err := t.state.Claim(ctx, watermark.Claim{Partition: tp, Owner: owner, Producer: watermark.None, Now: now, Deadline: now.Add(long).Truncate(time.Millisecond)})
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", tp, err)
+	}
+	back, refusal := grant.State, error(nil)
+	back.Owner, back.OwnerDeadline, back.Producers = "", time.Time{}, nil
+	switch {
+	case grant.Settle:
+		back.Producers, back.OwnerDeadline, refusal = grant.Foreign, grant.Until, ErrUnsettled
+	case grant.State.Epoch != epoch+1 || grant.State.Next != seen.Next:
+		refusal = ErrMoved
+	default:
+		t.audit(ctx, Entry{Action: action, Partition: tp, Epoch: epoch, From: seen.Next, To: after.Next, Reason: reason(seen)})
+		after.Epoch, after.Owner, after.OwnerDeadline, after.Producers = back.Epoch, "", time.Time{}, nil
+		back = after
+	}
+	if err := t.state.Commit(ctx, watermark.Commit{Owner: owner, From: grant.State.Next, State: back}); err != nil {
+		return errors.Join(refusal, fmt.Errorf("commit %s: %w", tp, err))
+	}
+	return refusal
+}
+
+// reason is why a partition was stalled; empty if it was not.
+func reason(s watermark.State) string {
+	if s.Stall == nil {
+		return ""
+	}
+	return s.Stall.Reason
+}
