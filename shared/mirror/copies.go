@@ -44,7 +44,7 @@ type comparison struct {
 func (t *Task) compare(ctx context.Context, p *progress, tp mm2.TopicPartition, s offsetsync.Stretch, ends Ends) (comparison, error) {
 	end := s.Upstream + s.UpstreamLen
 	to := min(end, ends.LastStable)
-	source, err := t.committed(ctx, tp, p.state.TopicID, max(s.Upstream, ends.Start), to)
+	source, others, err := t.committed(ctx, tp, p.state.TopicID, max(s.Upstream, ends.Start), to)
 	if err != nil {
 		return comparison{}, err
 	}
@@ -74,25 +74,29 @@ func (t *Task) compare(ctx context.Context, p *progress, tp mm2.TopicPartition, 
 			return found, nil
 		}
 	}
+	if run := s.UpstreamGaps == 0; run && others { // a run was records only
+		found.differs = behind
+	}
 	if ends.LogEnd < end {
 		found.differs = min(behind, ends.LogEnd)
 	}
 	return found, nil
 }
 
-// committed reads what the source holds between two offsets, from its start if that is later.
-func (t *Task) committed(ctx context.Context, tp mm2.TopicPartition, topicID string, from, to int64) ([]*kgo.Record, error) {
-	var all []*kgo.Record
+// committed reads what the source holds between two offsets, from its start if that is later, and whether transaction markers
+// or aborted records are among it.
+func (t *Task) committed(ctx context.Context, tp mm2.TopicPartition, topicID string, from, to int64) (all []*kgo.Record, others bool, err error) {
 	if from >= to {
-		return nil, nil
+		return nil, false, nil
 	}
 	for span, err := range t.source.Walk(ctx, tp, topicID, from, to) {
 		if err != nil {
-			return nil, fmt.Errorf("read source records %d to %d: %w", from, to, err)
+			return nil, false, fmt.Errorf("read source records %d to %d: %w", from, to, err)
 		}
 		all = append(all, span.Records...)
+		others = others || span.Control+span.Aborted > 0
 	}
-	return all, nil
+	return all, others, nil
 }
 
 // existing reads a log between two offsets as far as it exists.

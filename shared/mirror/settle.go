@@ -102,6 +102,9 @@ func (t *Task) recheck(ctx context.Context, p *progress, d Delivery) (verdict, e
 		for _, r := range span.Records {
 			return p.compareLast(r), nil
 		}
+		if span.Control+span.Aborted > 0 {
+			return changed, nil // a record stood there, and no compaction leaves these
+		}
 	}
 	return gone, nil
 }

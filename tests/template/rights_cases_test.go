@@ -61,7 +61,8 @@ func cases() []rightsCase {
 		{"adopted table", changes{"StateTableName": "adopted"}, adopted, adopted},
 		{"never fencing", changes{"Fencing": "wait"}, without("AlterCluster"), same},
 		{
-			"dead letters", changes{"ErrorsTolerance": "all", "ErrorsDeadletterqueueTopicName": "dead"},
+			"dead letters",
+			changes{"ErrorsTolerance": "all", "ErrorsDeadletterqueueTopicName": "dead"},
 			plus("Allow kafka-cluster:CreateTopic, kafka-cluster:DescribeTopic, kafka-cluster:WriteData on target topic dead"), same,
 		},
 		{"VPC", changes{"SubnetIds": "subnet-0a", "SecurityGroupIds": "sg-0a"}, plus(network), plus(network)},
