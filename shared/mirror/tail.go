@@ -56,9 +56,9 @@ func (t *Task) settleTail(ctx context.Context, p *progress, pending func(n int) 
 		return err
 	}
 	found := tail.Compare(expected.Records)
-	if ends.HighWatermark < from {
-		t.shortened(ctx, p, ends.HighWatermark)
-		found.Doubt = true
+	if ends.LogEnd < from {
+		t.shortened(ctx, p, ends.LogEnd)
+		found.Doubt, from = true, ends.LogEnd
 	}
 	if found.Doubt || !whole {
 		t.options.Metrics.Add(DuplicatesPossible, 1)
@@ -70,7 +70,7 @@ func (t *Task) settleTail(ctx context.Context, p *progress, pending func(n int) 
 		p.advanceTo(expected.Offsets[n-1]+1, expected.Records[n-1], found.At[n-1])
 		t.options.Metrics.Add(RecordsSettled, int64(n))
 	}
-	p.state.DownstreamNext = ends.HighWatermark
+	p.state.DownstreamNext = max(from, ends.HighWatermark) // below from while what stood there before is not replicated yet
 	p.unsettled = false
 	return nil
 }
