@@ -328,7 +328,10 @@ func (s store) write(ctx context.Context, part int32, name string, apply func() 
 		was := s.w.item(part)
 		err = apply()
 		if is := s.w.item(part).TopicID; was.TopicID != "" && is != was.TopicID {
-			s.w.parts[part].switcher, s.w.parts[part].switchedAt = s.inv.id+1, max(was.Next, was.TrustFrom)
+			s.w.parts[part].switcher, s.w.parts[part].switchedAt = s.inv.id+1, was.Next
+			if was.Next < was.TrustFrom { // what was left to a later reader of the source went with the log
+				s.w.parts[part].switcher = 0
+			}
 		}
 		s.w.watch(part)
 		if v == echo {
