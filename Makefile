@@ -11,7 +11,7 @@ N     ?= 20000
 SEED  ?= 1
 FUZZ  ?= 10s
 
-FUNCTIONS := mirror checkpoint
+FUNCTIONS := mirror checkpoint operator
 LAMBDA    := -trimpath -tags lambda.norpc -ldflags "-s -w"
 
 .PHONY: help build demo test race lint fmt fuzz bench chaos mutants sam java integration clean $(FUNCTIONS:%=build-%)
@@ -63,7 +63,8 @@ sam: ## lint and build the deployment template, test what is built (Python)
 # sam build calls these: it sets ARTIFACTS_DIR and wants a binary for Lambda's arm64 named bootstrap there.
 build-MirrorFunction: FUNCTION := mirror
 build-CheckpointFunction: FUNCTION := checkpoint
-build-MirrorFunction build-CheckpointFunction:
+build-OperatorFunction: FUNCTION := operator
+build-MirrorFunction build-CheckpointFunction build-OperatorFunction:
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build $(LAMBDA) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/$(FUNCTION)
 
 java: ## Java's OffsetSyncStore answers random histories as ours does (Java 17, Maven)

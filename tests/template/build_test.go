@@ -18,7 +18,7 @@ func TestBuild(t *testing.T) {
 		t.Skip("this template is not built; infra/sam/check.sh builds it and comes back")
 	}
 	s := deploy(t, nil)
-	for id, pkg := range map[string]string{"MirrorFunction": "tidemark/functions/mirror", "CheckpointFunction": "tidemark/functions/checkpoint"} {
+	for id, pkg := range map[string]string{"MirrorFunction": "tidemark/functions/mirror", "CheckpointFunction": "tidemark/functions/checkpoint", "OperatorFunction": "tidemark/functions/operator"} {
 		binary := filepath.Join(filepath.Dir(name), s.properties(id)["CodeUri"].(string), "bootstrap")
 		info, err := buildinfo.ReadFile(binary)
 		if err != nil {

@@ -92,7 +92,7 @@ func TestEnvironment(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := deploy(t, c.changes)
-			for _, id := range []string{"MirrorFunction", "CheckpointFunction"} {
+			for _, id := range []string{"MirrorFunction", "CheckpointFunction", "OperatorFunction"} {
 				got := read(t, s, id)
 				want := config.Cluster{
 					Alias: "us", BootstrapServers: []string{"b-1.west:9098", "b-2.west:9098"},

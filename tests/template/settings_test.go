@@ -13,7 +13,8 @@ func TestResources(t *testing.T) {
 	want := map[string]string{
 		"MirrorFunction": "AWS::Serverless::Function", "MirrorLog": "AWS::Logs::LogGroup", "MirrorRole": "AWS::IAM::Role",
 		"CheckpointFunction": "AWS::Serverless::Function", "CheckpointLog": "AWS::Logs::LogGroup", "CheckpointRole": "AWS::IAM::Role",
-		"FunctionPolicy": "AWS::IAM::ManagedPolicy", "Schedule": "AWS::Scheduler::Schedule", "ScheduleRole": "AWS::IAM::Role",
+		"OperatorFunction": "AWS::Serverless::Function",
+		"FunctionPolicy":   "AWS::IAM::ManagedPolicy", "Schedule": "AWS::Scheduler::Schedule", "ScheduleRole": "AWS::IAM::Role",
 		"StateTable": "AWS::DynamoDB::Table", "TopicTrigger": "AWS::Lambda::EventSourceMapping",
 		"StalledPartitionsAlarm": "AWS::CloudWatch::Alarm", "WatermarkAgeAlarm": "AWS::CloudWatch::Alarm", "PassSucceededAlarm": "AWS::CloudWatch::Alarm",
 	}
@@ -77,7 +78,10 @@ func TestFunctions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := deploy(t, tt.changes)
-			for id, want := range map[string]object{"MirrorFunction": tt.mirror, "CheckpointFunction": tt.checkpoint} {
+			operator := maps.Clone(tt.checkpoint)
+			delete(operator, "EventInvokeConfig")
+			operator["MemorySize"], operator["Timeout"] = "256", "30"
+			for id, want := range map[string]object{"MirrorFunction": tt.mirror, "CheckpointFunction": tt.checkpoint, "OperatorFunction": operator} {
 				got := s.properties(id)
 				for _, elsewhere := range []string{"CodeUri", "Description", "Environment"} {
 					delete(got, elsewhere)
