@@ -6,6 +6,7 @@
 //	                                fails consumer groups over, and ends
 //	go run ./infra/local produce    writes records to a topic
 //	go run ./infra/local consume    lists a topic's records
+//	go run ./infra/local status     shows a topic's partitions
 //
 // The clusters and the table are embedded, unless -source-brokers, -target-brokers or -dynamodb name others.
 package main
@@ -40,6 +41,8 @@ func run(ctx context.Context, args []string, out *os.File) error {
 			return produce(ctx, args[1:], out)
 		case "consume":
 			return consume(ctx, args[1:], out)
+		case "status":
+			return status(ctx, args[1:], out)
 		}
 	}
 	s, err := parse(args)
@@ -86,7 +89,7 @@ func parse(args []string) (settings, error) {
 		return settings{}, err
 	}
 	if flags.NArg() > 0 {
-		return settings{}, fmt.Errorf("unknown command %q: want produce, consume or flags", flags.Arg(0))
+		return settings{}, fmt.Errorf("unknown command %q: want produce, consume, status or flags", flags.Arg(0))
 	}
 	return s, nil
 }
@@ -116,6 +119,10 @@ Any Kafka client will do. To produce records with everything odd in them, and to
 
   go run ./infra/local produce -brokers %[1]s -topic %[3]s
   go run ./infra/local consume -brokers %[2]s -topic %[4]s
+
+To see how far each partition is, and what to do about one that does not get on:
+
+  go run ./infra/local status -source-brokers %[1]s -target-brokers %[2]s -dynamodb %[5]s
 
 Each minute the checkpoint function writes offset syncs, and checkpoints of the source's consumer groups (us.checkpoints.internal).
 
