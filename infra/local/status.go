@@ -30,10 +30,10 @@ func status(ctx context.Context, args []string, out io.Writer) error {
 		return errors.New("status needs -source-brokers, -target-brokers and -dynamodb, as the running stack prints them")
 	}
 	ground, err := bed.Start(ctx, bed.Options{Source: brokers(*from), Target: brokers(*to), DynamoDB: *dynamoDB, Table: *table})
-	defer ground.Close()
 	if err != nil {
 		return err
 	}
+	defer ground.Close()
 	source, err := kgo.NewClient(kgo.SeedBrokers(ground.Source...))
 	if err != nil {
 		return err

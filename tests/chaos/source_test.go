@@ -172,6 +172,9 @@ func (w *world) compactSource(part int, p *partition) {
 		if l.entries[offset].kind == data && w.rng.IntN(3) == 0 {
 			l.entries[offset] = entry{kind: compacted}
 			n++
+			if p.cuts > 0 && offset == w.item(int32(part)).Next-1 {
+				p.untold = true // it alone may have told a log that was cut from the one before
+			}
 		}
 	}
 	p.thinned = p.thinned || n > 0

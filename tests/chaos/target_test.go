@@ -43,7 +43,7 @@ type partition struct {
 	switcher         int   // the process that went over to the present log, counted from 1
 	switchedAt       int64 // the watermark in the old log then
 	wasCut           bool  // some log of it was truncated
-	untold           bool  // no copy was left to compare a log that was cut with
+	untold           bool  // nothing was left to tell a log that was cut from the one before
 	shared, wiped    bool  // on the target
 }
 
