@@ -10,36 +10,51 @@ import (
 // ErrCoding says that bytes are not a list of stretches that this program can read.
 var ErrCoding = errors.New("not a list of stretches of a known version")
 
-// codingVersion is the first byte of the coding, but for its highest bit. docs/formats.md describes it.
+// The first byte of the coding is its version and two flags that say what follows. docs/formats.md describes it.
 const (
 	codingVersion = 1
+	cutBit        = 1 << 6
 	tornBit       = 1 << 7
 )
 
+// The lowest bits of an upstream length are flags.
 const (
 	explainedBit = 1 << iota
 	gapsBit
 	flagBits = 2
 )
 
-// AppendBinary implements encoding.BinaryAppender: the version, then each stretch as the upstream and downstream offsets
-// that it leaves out since the one before, its upstream length with two flags, and its gaps if it has any. All of them are
-// unsigned varints. An empty list is no bytes.
+// AppendBinary implements encoding.BinaryAppender: the version, what was forgotten, and each stretch by its distance from the
+// one before. An empty list is no bytes. It never fails.
 func (r *Runs) AppendBinary(b []byte) ([]byte, error) {
-	first := byte(codingVersion)
-	switch {
-	case r.torn:
-		first |= tornBit
-	case len(r.list) == 0:
-		return b, nil
-	}
-	b = append(b, first)
+	b = r.appendHead(b)
 	var upstream, downstream int64
 	for _, s := range r.list {
 		b = s.append(b, upstream, downstream)
 		upstream, downstream = s.upstreamEnd(), s.downstreamEnd()
 	}
 	return b, nil
+}
+
+// appendHead adds what precedes the stretches.
+func (r *Runs) appendHead(b []byte) []byte {
+	if len(r.list) == 0 && r.torn == 0 && r.cuts.count == 0 {
+		return b
+	}
+	at, first := len(b), byte(codingVersion)
+	b = append(b, 0)
+	if r.torn > 0 {
+		first |= tornBit
+		b = binary.AppendUvarint(b, uint64(r.torn))
+	}
+	if r.cuts.count > 0 {
+		first |= cutBit
+		b = binary.AppendUvarint(b, uint64(r.cuts.count))
+		b = binary.AppendUvarint(b, uint64(r.cuts.upstream))
+		b = binary.AppendUvarint(b, uint64(r.cuts.downstream))
+	}
+	b[at] = first
+	return b
 }
 
 // append adds one stretch that follows upstream and downstream ends.
@@ -61,76 +76,98 @@ func (s Stretch) append(b []byte, upstream, downstream int64) []byte {
 	return b
 }
 
+// size is the length of the coding of one stretch.
+func (s Stretch) size(upstream, downstream int64) int {
+	var buffer [5 * binary.MaxVarintLen64]byte
+	return len(s.append(buffer[:0], upstream, downstream))
+}
+
 // size is the length of the coding.
 func (r *Runs) size() int {
-	var buffer [5 * binary.MaxVarintLen64]byte
-	n := 1
+	var buffer [1 + 4*binary.MaxVarintLen64]byte
+	n := len(r.appendHead(buffer[:0]))
 	var upstream, downstream int64
 	for _, s := range r.list {
-		n += len(s.append(buffer[:0], upstream, downstream))
+		n += s.size(upstream, downstream)
 		upstream, downstream = s.upstreamEnd(), s.downstreamEnd()
 	}
 	return n
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. After an error, which is [ErrCoding], the list is as it was.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It reads what AppendBinary writes and nothing else: every list has
+// one coding. After an error, which is [ErrCoding], the list is as it was.
 func (r *Runs) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		*r = Runs{}
 		return nil
 	}
-	if b[0]&^tornBit != codingVersion || len(b) == 1 && b[0]&tornBit == 0 {
-		return fmt.Errorf("%w: version %d", ErrCoding, b[0])
+	if b[0]&^(tornBit|cutBit) != codingVersion {
+		return fmt.Errorf("%w: version %d", ErrCoding, b[0]&^(tornBit|cutBit))
 	}
 	d := decoder{rest: b[1:]}
-	var list []Stretch
+	decoded := d.head(b[0])
 	var upstream, downstream int64
-	for len(d.rest) > 0 && !d.bad {
+	for len(d.rest) > 0 {
 		s := d.stretch(upstream, downstream)
+		d.bad = d.bad || s.Explained && len(decoded.list) == 0
 		upstream, downstream = s.upstreamEnd(), s.downstreamEnd()
-		list = append(list, s)
+		decoded.list = append(decoded.list, s)
 	}
-	if d.bad {
-		return fmt.Errorf("%w: stretch %d", ErrCoding, len(list))
+	if d.bad || len(b) == 1 {
+		return fmt.Errorf("%w: stretch %d or before", ErrCoding, len(decoded.list))
 	}
-	r.list, r.torn = list, b[0]&tornBit != 0
+	*r = decoded
 	return nil
 }
 
-// decoder reads numbers and remembers the first that is none.
+// decoder reads numbers until the first that is none.
 type decoder struct {
 	rest []byte
 	bad  bool
 }
 
-// number reads a varint of at most most.
-func (d *decoder) number(most int64) int64 {
+// number reads an unsigned varint of least to most.
+func (d *decoder) number(least, most int64) int64 {
 	n, size := binary.Uvarint(d.rest)
-	if size <= 0 || n > uint64(most) || size > 1 && d.rest[size-1] == 0 { // the last: a longer way to write the same
+	padded := size > 1 && d.rest[size-1] == 0 // a longer way to write the same
+	if d.bad || size <= 0 || padded || n > math.MaxInt64 || int64(n) < least || int64(n) > most {
 		d.bad, d.rest = true, nil
-		return 0
+		return least
 	}
 	d.rest = d.rest[size:]
 	return int64(n)
 }
 
-// stretch reads one that follows upstream and downstream ends. No sum of what it returns overflows.
-func (d *decoder) stretch(upstream, downstream int64) Stretch {
-	const most = math.MaxInt64 >> flagBits
-	s := Stretch{
-		Upstream:   upstream + d.number(most-min(upstream, most)),
-		Downstream: downstream + d.number(most-min(downstream, most)),
+// head reads what precedes the stretches, as the first byte says.
+func (d *decoder) head(first byte) Runs {
+	var r Runs
+	if first&tornBit != 0 {
+		r.torn = d.number(1, maxOffset+1)
 	}
-	n := d.number(math.MaxInt64)
+	if first&cutBit != 0 {
+		r.cuts.count = d.number(1, math.MaxInt64-1)
+		r.cuts.upstream = d.number(0, maxOffset+1)
+		r.cuts.downstream = d.number(0, maxOffset+1)
+		d.bad = d.bad || r.cuts.upstream == 0 && r.cuts.downstream == 0
+	}
+	return r
+}
+
+// stretch reads one that follows upstream and downstream ends. No sum of what it returns overflows, and it holds at least one
+// record.
+func (d *decoder) stretch(upstream, downstream int64) Stretch {
+	s := Stretch{Upstream: upstream + d.number(0, maxOffset-upstream), Downstream: downstream + d.number(0, maxOffset-downstream)}
+	n := d.number(1<<flagBits, math.MaxInt64)
 	s.Explained, s.UpstreamLen = n&explainedBit != 0, n>>flagBits
 	if n&gapsBit != 0 {
-		s.UpstreamGaps = d.number(s.UpstreamLen)
-		s.DownstreamGaps = d.number(most)
+		s.UpstreamGaps = d.number(0, s.UpstreamLen-1)
+		s.DownstreamGaps = d.number(0, maxOffset)
 		d.bad = d.bad || s.isRun()
 	}
 	s.DownstreamLen = s.UpstreamLen - s.UpstreamGaps + s.DownstreamGaps
-	if s.UpstreamLen == s.UpstreamGaps || s.Upstream > most-s.UpstreamLen || s.Downstream > most-s.DownstreamLen {
-		d.bad = true
+	if s.UpstreamLen > maxOffset-s.Upstream || s.DownstreamLen > maxOffset-s.Downstream {
+		d.bad, d.rest = true, nil
+		return Stretch{}
 	}
 	return s
 }

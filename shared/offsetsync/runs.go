@@ -2,19 +2,25 @@ package offsetsync
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"sort"
 )
+
+// maxOffset is the largest end of a stretch: the coding keeps two flags beside a length. A partition gets there in a million
+// years.
+const maxOffset = math.MaxInt64 >> flagBits
 
 // Stretch says where consecutive records of a partition stand on the target: upstream offsets from Upstream (inclusive) on
 // for UpstreamLen offsets are downstream offsets from Downstream on for DownstreamLen. Without gaps it is a run, and exact.
 type Stretch struct {
 	Upstream, Downstream       int64
 	UpstreamLen, DownstreamLen int64
-	UpstreamGaps               int64 // offsets inside that hold nothing to mirror
-	DownstreamGaps             int64 // offsets inside that are nobody's copy: markers, records of somebody else
+	UpstreamGaps               int64 // at most so many offsets inside hold nothing that was mirrored
+	DownstreamGaps             int64 // at most so many offsets inside are nobody's copy: markers, records of somebody else
 
 	// Explained says that no record stands in the gap before the stretch: nothing was left there that a group could read.
+	// It is false for the first stretch of a list.
 	Explained bool
 }
 
@@ -22,64 +28,163 @@ func (s Stretch) upstreamEnd() int64   { return s.Upstream + s.UpstreamLen }
 func (s Stretch) downstreamEnd() int64 { return s.Downstream + s.DownstreamLen }
 func (s Stretch) isRun() bool          { return s.UpstreamGaps == 0 && s.DownstreamGaps == 0 }
 
-// Runs is the bounded list of the stretches of one partition, rising on both sides. The zero value is empty and ready for
-// use; it is not safe for concurrent use.
+// follows says whether both offsets of a piece go on where the run s ends.
+func (s Stretch) follows(upstream, downstream int64) bool {
+	return s.isRun() && s.upstreamEnd() == upstream && s.downstreamEnd() == downstream
+}
+
+// Runs is the list of the stretches of one partition, rising on both sides. It rests on one order: copies stand on the
+// target as their records stand on the source. What lies between two stretches on the source was copied between them on the
+// target, or not at all.
+//
+// The zero value is empty and ready for use. It is not safe for concurrent use, and of two copies only one may be changed.
 type Runs struct {
 	list []Stretch
-	torn bool // what was forgotten last may have left copies behind: the next gap is not explained
+	torn int64 // 0, or one more than the upstream offset below which copies may be left that were forgotten
+	cuts cuts
+}
+
+// cuts is what a list has forgotten since it was begun. A list that was cut as often as an older one of its partition holds
+// what that one holds, and more.
+type cuts struct {
+	count                int64
+	upstream, downstream int64 // one more than the lowest offset that it was cut at; 0: never
 }
 
 // Extend notes n records at consecutive offsets on both sides. They lengthen the last run if they follow it on both, else
-// they begin a new one, and explained says whether the gap before it holds nothing.
+// they begin a new one, and explained says whether the gap before it holds nothing; after a cut it is never explained.
 //
-// Records that are noted already keep their first copy: a group that is sent there reads nothing twice that it would not
-// read twice anyway, and skips nothing. A downstream offset below the last one means that the target lost its end, and with
-// it what stood there.
+// Records that are noted already keep their first copy until what is sent again passes the last one: the records after them
+// have only their first copies until then, and a group that was sent to a second one would skip those. A downstream offset
+// below the last one means that the target lost its end, and with it what stood there, as if by [Runs.CutDownstream]. What
+// no Kafka log holds, n < 1, a negative offset or one past 2^61, is not noted.
+//
+// Records that were left out before and are sent later, after others that are noted, break the order that the list rests on:
+// translation is still never ahead, but neither are they counted as read again, nor does [Runs.Inverse] know of them.
 func (r *Runs) Extend(upstream, downstream, n int64, explained bool) {
-	if k := len(r.list); k > 0 {
-		if again := r.list[k-1].upstreamEnd() - upstream; again > 0 {
-			upstream, downstream, n = upstream+again, downstream+again, n-again
-		}
+	if k := len(r.list) - 1; k >= 0 && r.torn == 0 && n > 0 && r.list[k].follows(upstream, downstream) &&
+		n <= maxOffset-max(upstream, downstream) {
+		r.list[k].UpstreamLen += n
+		r.list[k].DownstreamLen += n
+		return
+	}
+	r.begin(upstream, downstream, n, explained)
+}
+
+// begin is Extend where the last run does not simply become longer.
+func (r *Runs) begin(upstream, downstream, n int64, explained bool) {
+	switch {
+	case n <= 0:
+		return
+	case min(upstream, downstream) < 0 || n > maxOffset-max(upstream, downstream):
+		r.torn = max(r.torn, 1)
+		return
+	}
+	if k := len(r.list) - 1; k >= 0 && downstream < r.list[k].downstreamEnd() {
 		r.CutDownstream(downstream)
+	}
+	known := r.torn - 1
+	if k := len(r.list) - 1; k >= 0 {
+		known = max(known, r.list[k].upstreamEnd())
+	}
+	if again := known - upstream; again > 0 {
+		upstream, downstream, n = upstream+again, downstream+again, n-again
 	}
 	if n <= 0 {
 		return
 	}
-	if k := len(r.list); k > 0 {
-		if last := &r.list[k-1]; last.isRun() && last.upstreamEnd() == upstream && last.downstreamEnd() == downstream {
-			last.UpstreamLen += n
-			last.DownstreamLen += n
-			return
-		}
-	}
-	r.list = append(r.list, Stretch{Upstream: upstream, Downstream: downstream, UpstreamLen: n, DownstreamLen: n, Explained: explained && !r.torn})
-	r.torn = false
+	r.add(Stretch{
+		Upstream: upstream, Downstream: downstream, UpstreamLen: n, DownstreamLen: n,
+		Explained: explained && r.torn == 0 && len(r.list) > 0,
+	})
+	r.torn = 0
 }
 
-// Cut forgets what stands at or past an upstream offset: the source was truncated there. A stretch with gaps goes whole.
+// add appends a stretch that lies behind all others on both sides.
+func (r *Runs) add(s Stretch) {
+	if k := len(r.list) - 1; k >= 0 && s.isRun() && r.list[k].follows(s.Upstream, s.Downstream) {
+		r.list[k].UpstreamLen += s.UpstreamLen
+		r.list[k].DownstreamLen += s.DownstreamLen
+		return
+	}
+	r.list = append(r.list, s)
+}
+
+// Cut forgets what stands at or past an upstream offset: the source was truncated there, and holds other records from there
+// on or none. At 0 it forgets everything, also for [Merge]. A stretch with gaps goes whole: where in it the offset stands on
+// the target is not known.
+//
+// It is not for a source that still holds these records and is only read again: until all of them are sent again, those that
+// were not yet would lie below the copies of those that were, and be skipped.
 func (r *Runs) Cut(upstream int64) {
-	r.cut(func(s Stretch) int64 { return s.Upstream }, func(s Stretch) int64 { return s.upstreamEnd() }, upstream)
-}
-
-// CutDownstream forgets what stands at or past a downstream offset: the target was truncated there.
-func (r *Runs) CutDownstream(downstream int64) {
-	r.cut(func(s Stretch) int64 { return s.Downstream }, func(s Stretch) int64 { return s.downstreamEnd() }, downstream)
-}
-
-func (r *Runs) cut(from, end func(Stretch) int64, at int64) {
-	for k, last := range slices.Backward(r.list) {
-		if end(last) <= at {
-			return
-		}
-		left := at - from(last)
-		if left > 0 && last.isRun() {
-			r.list[k].UpstreamLen, r.list[k].DownstreamLen = left, left
-			return
-		}
-		r.torn = r.torn || left > 0 || !last.Explained
-		r.list = r.list[:k]
+	at := min(max(upstream, 0), maxOffset)
+	forgot, left := r.cutUpstream(at)
+	r.torn = min(max(r.torn, left+1), at+1)
+	if forgot {
+		r.cuts.count++
+		r.cuts.upstream = lower(r.cuts.upstream, at)
 	}
 }
+
+// CutDownstream forgets what stands at or past a downstream offset: the target was truncated there. A stretch with gaps goes
+// whole. What may be left of its copies is not noted when it is sent again, as in [Runs.Extend].
+func (r *Runs) CutDownstream(downstream int64) {
+	at := min(max(downstream, 0), maxOffset)
+	forgot, left := r.cutDownstream(at)
+	r.torn = max(r.torn, left+1)
+	if forgot {
+		r.cuts.count++
+		r.cuts.downstream = lower(r.cuts.downstream, at)
+	}
+}
+
+// lower is the lower of two offsets, of which one is kept as one more than it is, and as 0 while there is none.
+func lower(kept, at int64) int64 {
+	if kept == 0 {
+		return at + 1
+	}
+	return min(kept, at+1)
+}
+
+// cutUpstream says whether anything was forgotten, also what only a longer list may know, and the upstream end of what was
+// forgotten and yet may be left on the target.
+func (r *Runs) cutUpstream(at int64) (forgot bool, left int64) {
+	forgot = len(r.list) == 0
+	for k := len(r.list) - 1; k >= 0 && r.list[k].upstreamEnd() > at; k-- {
+		if r.shorten(k, at-r.list[k].Upstream) {
+			left = at
+		}
+		forgot = true
+	}
+	return forgot, left
+}
+
+// cutDownstream is cutUpstream on the other side.
+func (r *Runs) cutDownstream(at int64) (forgot bool, left int64) {
+	forgot = len(r.list) == 0
+	for k := len(r.list) - 1; k >= 0 && r.list[k].downstreamEnd() > at; k-- {
+		s := r.list[k]
+		if r.shorten(k, at-s.Downstream) {
+			left = s.Upstream + min(s.UpstreamLen, at-s.Downstream+s.UpstreamGaps)
+		}
+		forgot = true
+	}
+	return forgot, left
+}
+
+// shorten leaves n offsets of the last stretch, which is number k, if it is a run, else none of it. It says whether n of them
+// are left that it does not know.
+func (r *Runs) shorten(k int, n int64) (unknown bool) {
+	if n > 0 && r.list[k].isRun() {
+		r.list[k].UpstreamLen, r.list[k].DownstreamLen = n, n
+		return false
+	}
+	r.list = r.list[:k]
+	return n > 0
+}
+
+// Stretches yields the stretches, the oldest first.
+func (r *Runs) Stretches() iter.Seq[Stretch] { return slices.Values(r.list) }
 
 // Backward yields the stretches, the newest first.
 func (r *Runs) Backward() iter.Seq[Stretch] {
@@ -92,29 +197,31 @@ func (r *Runs) Backward() iter.Seq[Stretch] {
 	}
 }
 
-// Translate returns the downstream offset at which a group goes on that has read everything below upstream, and how many
-// records it may read twice there: 0 in a run. It is never past a record that the group has not read. False when the list
-// does not reach back that far.
+// Translate returns the downstream offset at which a group goes on whose committed offset, the next one that it would read,
+// is upstream, and how many records it may read again there at most: 0 in a run, and in a gap that is explained. It is never
+// past a record that the group has not read, and rises with upstream. Past the last stretch it stays at its end: what came
+// after was not mirrored yet, or is not noted. False when the list does not reach back that far.
+//
+// What stands twice on the target, because it was sent twice, is counted once: whoever reads there reads both.
 func (r *Runs) Translate(upstream int64) (downstream, again int64, ok bool) {
 	i := sort.Search(len(r.list), func(i int) bool { return r.list[i].Upstream > upstream }) - 1
 	if i < 0 {
 		return 0, 0, false
 	}
 	s := r.list[i]
-	if upstream < s.upstreamEnd() {
-		return s.Downstream + max(upstream-s.Upstream-s.UpstreamGaps, 0), s.UpstreamGaps + s.DownstreamGaps, true
+	switch {
+	case upstream < s.upstreamEnd():
+		read := upstream - s.Upstream
+		return s.Downstream + max(read-s.UpstreamGaps, 0), min(read, s.UpstreamGaps+s.DownstreamGaps), true
+	case i+1 < len(r.list) && r.list[i+1].Explained:
+		return s.downstreamEnd(), 0, true
 	}
-	switch last := i+1 == len(r.list); {
-	case last:
-		again = upstream - s.upstreamEnd() // what was not mirrored yet, or forgotten
-	case !r.list[i+1].Explained:
-		again = r.list[i+1].Downstream - s.downstreamEnd() // copies of what stands in the gap may lie there
-	}
-	return s.downstreamEnd(), again, true
+	return s.downstreamEnd(), upstream - s.upstreamEnd(), true // copies of what stands in the gap may lie there
 }
 
 // Inverse returns the upstream offset at which a reader of the source goes on that has read every copy below downstream. It
-// is never past a record whose copy the reader has not read. False when the list does not reach back that far.
+// is never past a record whose copy the reader has not read, and rises with downstream. False when the list does not reach
+// back that far.
 func (r *Runs) Inverse(downstream int64) (upstream int64, ok bool) {
 	i := sort.Search(len(r.list), func(i int) bool { return r.list[i].Downstream > downstream }) - 1
 	if i < 0 {
@@ -125,27 +232,4 @@ func (r *Runs) Inverse(downstream int64) (upstream int64, ok bool) {
 		return s.Upstream + max(downstream-s.Downstream-s.DownstreamGaps, 0), true
 	}
 	return s.upstreamEnd(), true
-}
-
-// Fold makes the list fit into that many bytes of its coding, by merging the two neighbours whose merging costs the least
-// exactness, as often as it takes. It never forgets a stretch.
-func (r *Runs) Fold(bytes int) {
-	for len(r.list) > 1 && r.size() > bytes {
-		best, least := 0, int64(-1)
-		for i := range r.list[1:] {
-			if m := merged(r.list[i], r.list[i+1]); least < 0 || m.UpstreamGaps+m.DownstreamGaps < least {
-				best, least = i, m.UpstreamGaps+m.DownstreamGaps
-			}
-		}
-		r.list[best] = merged(r.list[best], r.list[best+1])
-		r.list = slices.Delete(r.list, best+1, best+2)
-	}
-}
-
-// merged is one stretch in place of two neighbours: what lies between them becomes gaps inside it.
-func merged(a, b Stretch) Stretch {
-	a.UpstreamGaps += b.UpstreamGaps + b.Upstream - a.upstreamEnd()
-	a.DownstreamGaps += b.DownstreamGaps + b.Downstream - a.downstreamEnd()
-	a.UpstreamLen, a.DownstreamLen = b.upstreamEnd()-a.Upstream, b.downstreamEnd()-a.Downstream
-	return a
 }
