@@ -9,6 +9,7 @@ BIN   := bin
 TOOLS := .tools
 N     ?= 20000
 SEED  ?= 1
+ADAPTERS ?= 16
 FUZZ  ?= 10s
 
 FUNCTIONS := mirror checkpoint operator
@@ -51,8 +52,9 @@ fuzz: ## each fuzz target for FUZZ, a time or a count (10s; 20000x)
 bench: ## the benchmarks whose figures stand in docs/performance.md
 	go test -run '^$$' -bench . -benchmem ./shared/kafkaevent ./shared/tracker ./shared/offsetsync ./tests/bench
 
-chaos: ## play N seeded fault schedules from SEED on
-	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule' -v -schedules $(N) -seed $(SEED)
+chaos: ## play N seeded fault schedules from SEED on; ADAPTERS more with the real adapters over embedded brokers
+	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule' -v -timeout 90m -schedules $(N) -seed $(SEED)
+	go test ./tests/chaos -run TestAdapters -timeout 30m -adapters $(ADAPTERS)
 
 mutants: ## remove one guard at a time and see the chaos suite fail
 	tests/mutants/run.sh

@@ -38,22 +38,20 @@ func (r *Runs) AppendBinary(b []byte) ([]byte, error) {
 
 // appendHead adds what precedes the stretches.
 func (r *Runs) appendHead(b []byte) []byte {
-	if len(r.list) == 0 && r.torn == 0 && r.cuts.count == 0 {
+	if len(r.list) == 0 && !r.torn && r.cuts.count == 0 {
 		return b
 	}
-	at, first := len(b), byte(codingVersion)
-	b = append(b, 0)
-	if r.torn > 0 {
+	first := byte(codingVersion)
+	if r.torn {
 		first |= tornBit
-		b = binary.AppendUvarint(b, uint64(r.torn))
 	}
-	if r.cuts.count > 0 {
-		first |= cutBit
-		b = binary.AppendUvarint(b, uint64(r.cuts.count))
-		b = binary.AppendUvarint(b, uint64(r.cuts.upstream))
-		b = binary.AppendUvarint(b, uint64(r.cuts.downstream))
+	if r.cuts.count == 0 {
+		return append(b, first)
 	}
-	b[at] = first
+	b = append(b, first|cutBit)
+	for _, n := range []int64{r.cuts.count, r.cuts.upstream, r.cuts.downstream, r.cuts.left} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
 	return b
 }
 
@@ -113,7 +111,7 @@ func (r *Runs) UnmarshalBinary(b []byte) error {
 		upstream, downstream = s.upstreamEnd(), s.downstreamEnd()
 		decoded.list = append(decoded.list, s)
 	}
-	if d.bad || len(b) == 1 {
+	if d.bad || len(b) == 1 && !decoded.torn {
 		return fmt.Errorf("%w: stretch %d or before", ErrCoding, len(decoded.list))
 	}
 	*r = decoded
@@ -140,14 +138,13 @@ func (d *decoder) number(least, most int64) int64 {
 
 // head reads what precedes the stretches, as the first byte says.
 func (d *decoder) head(first byte) Runs {
-	var r Runs
-	if first&tornBit != 0 {
-		r.torn = d.number(1, maxOffset+1)
-	}
+	r := Runs{torn: first&tornBit != 0}
 	if first&cutBit != 0 {
-		r.cuts.count = d.number(1, math.MaxInt64-1)
-		r.cuts.upstream = d.number(0, maxOffset+1)
-		r.cuts.downstream = d.number(0, maxOffset+1)
+		r.cuts = cuts{
+			count:    d.number(1, math.MaxInt64-1),
+			upstream: d.number(0, maxOffset+1), downstream: d.number(0, maxOffset+1),
+			left: d.number(0, maxOffset),
+		}
 		d.bad = d.bad || r.cuts.upstream == 0 && r.cuts.downstream == 0
 	}
 	return r

@@ -13,7 +13,7 @@ func Merge(long, short Runs) Runs {
 	m := Runs{list: slices.Clone(long.list), torn: short.torn, cuts: short.cuts}
 	switch {
 	case len(short.list) == 0 && short.cuts.count == 0:
-		m.torn, m.cuts = max(long.torn, short.torn), long.cuts
+		m.torn, m.cuts = long.torn || short.torn, long.cuts
 	case short.cuts.count == 0 && long.cuts.count > 0:
 		m.list = nil
 	case short.cuts.count != long.cuts.count:

@@ -40,7 +40,7 @@ func (s Stretch) follows(upstream, downstream int64) bool {
 // The zero value is empty and ready for use. It is not safe for concurrent use, and of two copies only one may be changed.
 type Runs struct {
 	list []Stretch
-	torn int64 // 0, or one more than the upstream offset below which copies may be left that were forgotten
+	torn bool // something was forgotten, or not noted, behind the last stretch
 	cuts cuts
 }
 
@@ -49,6 +49,7 @@ type Runs struct {
 type cuts struct {
 	count                int64
 	upstream, downstream int64 // one more than the lowest offset that it was cut at; 0: never
+	left                 int64 // upstream offset below which forgotten copies may still stand on the target
 }
 
 // Extend notes n records at consecutive offsets on both sides. They lengthen the last run if they follow it on both, else
@@ -62,7 +63,7 @@ type cuts struct {
 // Records that were left out before and are sent later, after others that are noted, break the order that the list rests on:
 // translation is still never ahead, but neither are they counted as read again, nor does [Runs.Inverse] know of them.
 func (r *Runs) Extend(upstream, downstream, n int64, explained bool) {
-	if k := len(r.list) - 1; k >= 0 && r.torn == 0 && n > 0 && r.list[k].follows(upstream, downstream) &&
+	if k := len(r.list) - 1; k >= 0 && !r.torn && n > 0 && r.list[k].follows(upstream, downstream) &&
 		n <= maxOffset-max(upstream, downstream) {
 		r.list[k].UpstreamLen += n
 		r.list[k].DownstreamLen += n
@@ -77,13 +78,13 @@ func (r *Runs) begin(upstream, downstream, n int64, explained bool) {
 	case n <= 0:
 		return
 	case min(upstream, downstream) < 0 || n > maxOffset-max(upstream, downstream):
-		r.torn = max(r.torn, 1)
+		r.torn = true
 		return
 	}
 	if k := len(r.list) - 1; k >= 0 && downstream < r.list[k].downstreamEnd() {
 		r.CutDownstream(downstream)
 	}
-	known := r.torn - 1
+	known := r.cuts.left
 	if k := len(r.list) - 1; k >= 0 {
 		known = max(known, r.list[k].upstreamEnd())
 	}
@@ -95,9 +96,9 @@ func (r *Runs) begin(upstream, downstream, n int64, explained bool) {
 	}
 	r.add(Stretch{
 		Upstream: upstream, Downstream: downstream, UpstreamLen: n, DownstreamLen: n,
-		Explained: explained && r.torn == 0 && len(r.list) > 0,
+		Explained: explained && !r.torn && len(r.list) > 0,
 	})
-	r.torn = 0
+	r.torn = false
 }
 
 // add appends a stretch that lies behind all others on both sides.
@@ -119,7 +120,7 @@ func (r *Runs) add(s Stretch) {
 func (r *Runs) Cut(upstream int64) {
 	at := min(max(upstream, 0), maxOffset)
 	forgot, left := r.cutUpstream(at)
-	r.torn = min(max(r.torn, left+1), at+1)
+	r.torn, r.cuts.left = true, min(max(r.cuts.left, left), at)
 	if forgot {
 		r.cuts.count++
 		r.cuts.upstream = lower(r.cuts.upstream, at)
@@ -131,7 +132,7 @@ func (r *Runs) Cut(upstream int64) {
 func (r *Runs) CutDownstream(downstream int64) {
 	at := min(max(downstream, 0), maxOffset)
 	forgot, left := r.cutDownstream(at)
-	r.torn = max(r.torn, left+1)
+	r.torn, r.cuts.left = true, max(r.cuts.left, left)
 	if forgot {
 		r.cuts.count++
 		r.cuts.downstream = lower(r.cuts.downstream, at)

@@ -224,8 +224,11 @@ func (w *world) truncate(part int, p *partition) {
 		l.entries = append(l.entries, e)
 	}
 	l.stable = l.end()
-	if cut < l.end() {
-		delete(p.dropped, l.tagOf(cut)) // a consumer steps back to it; if the trigger dropped that one, nothing would show
+	for offset := cut; offset < l.end(); offset++ { // a consumer steps back; if the trigger dropped the first that differs, nothing would show
+		delete(p.dropped, l.tagOf(offset))
+		if i := offset - cut; i >= int64(len(old)) || old[i].kind != data || l.tagOf(offset) != old[i].record.ProducerID {
+			break
+		}
 	}
 	p.cuts, p.wasCut = p.cuts+1, true
 	p.position = min(p.position, cut)
