@@ -61,7 +61,7 @@ func (f *flow) pass() {
 	if r := f.source[f.next]; r != nil {
 		f.unexplained = true
 		if !f.surprise && f.draw(0, 1, "by another") == 1 {
-			r.copies = append(r.copies, f.target)
+			r.copies, r.noted = append(r.copies, f.target), false
 			f.target++
 		}
 	}
