@@ -49,7 +49,9 @@ func (r *Runs) appendHead(b []byte) []byte {
 		return append(b, first)
 	}
 	b = append(b, first|cutBit)
-	for _, n := range []int64{r.cuts.count, r.cuts.upstream, r.cuts.downstream, r.cuts.left} {
+	for _, n := range []int64{
+		r.cuts.count, r.cuts.lowest.upstream, r.cuts.lowest.downstream, r.cuts.left.upstream, r.cuts.left.downstream,
+	} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	return b
@@ -82,7 +84,7 @@ func (s Stretch) size(upstream, downstream int64) int {
 
 // size is the length of the coding.
 func (r *Runs) size() int {
-	var buffer [1 + 4*binary.MaxVarintLen64]byte
+	var buffer [1 + 5*binary.MaxVarintLen64]byte
 	n := len(r.appendHead(buffer[:0]))
 	var upstream, downstream int64
 	for _, s := range r.list {
@@ -141,11 +143,11 @@ func (d *decoder) head(first byte) Runs {
 	r := Runs{torn: first&tornBit != 0}
 	if first&cutBit != 0 {
 		r.cuts = cuts{
-			count:    d.number(1, math.MaxInt64-1),
-			upstream: d.number(0, maxOffset+1), downstream: d.number(0, maxOffset+1),
-			left: d.number(0, maxOffset),
+			count:  d.number(1, math.MaxInt64-1),
+			lowest: pair{d.number(0, maxOffset+1), d.number(0, maxOffset+1)},
+			left:   pair{d.number(0, maxOffset), d.number(0, maxOffset)},
 		}
-		d.bad = d.bad || r.cuts.upstream == 0 && r.cuts.downstream == 0
+		d.bad = d.bad || r.cuts.lowest == pair{}
 	}
 	return r
 }

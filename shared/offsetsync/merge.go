@@ -17,10 +17,10 @@ func Merge(long, short Runs) Runs {
 	case short.cuts.count == 0 && long.cuts.count > 0:
 		m.list = nil
 	case short.cuts.count != long.cuts.count:
-		if at := short.cuts.upstream; at > 0 {
+		if at := short.cuts.lowest.upstream; at > 0 {
 			m.cutUpstream(at - 1)
 		}
-		if at := short.cuts.downstream; at > 0 {
+		if at := short.cuts.lowest.downstream; at > 0 {
 			m.cutDownstream(at - 1)
 		}
 	}

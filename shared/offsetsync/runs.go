@@ -47,9 +47,9 @@ type Runs struct {
 // cuts is what a list has forgotten since it was begun. A list that was cut as often as an older one of its partition holds
 // what that one holds, and more.
 type cuts struct {
-	count                int64
-	upstream, downstream int64 // one more than the lowest offset that it was cut at; 0: never
-	left                 int64 // upstream offset below which forgotten copies may still stand on the target
+	count  int64
+	lowest pair // one more than the lowest offsets that it was cut at; 0: never
+	left   pair // offsets below which forgotten copies may still stand on the target
 }
 
 // Extend notes n records at consecutive offsets on both sides. They lengthen the last run if they follow it on both, else
@@ -81,14 +81,10 @@ func (r *Runs) begin(upstream, downstream, n int64, explained bool) {
 		r.torn = true
 		return
 	}
-	if k := len(r.list) - 1; k >= 0 && downstream < r.list[k].downstreamEnd() {
+	if downstream < r.known().downstream {
 		r.CutDownstream(downstream)
 	}
-	known := r.cuts.left
-	if k := len(r.list) - 1; k >= 0 {
-		known = max(known, r.list[k].upstreamEnd())
-	}
-	if again := known - upstream; again > 0 {
+	if again := r.known().upstream - upstream; again > 0 {
 		upstream, downstream, n = upstream+again, downstream+again, n-again
 	}
 	if n <= 0 {
@@ -99,6 +95,15 @@ func (r *Runs) begin(upstream, downstream, n int64, explained bool) {
 		Explained: explained && !r.torn && len(r.list) > 0,
 	})
 	r.torn = false
+}
+
+// known is the end of what is noted, and of what was and may be left.
+func (r *Runs) known() pair {
+	k := len(r.list) - 1
+	if k < 0 {
+		return r.cuts.left
+	}
+	return pair{max(r.list[k].upstreamEnd(), r.cuts.left.upstream), max(r.list[k].downstreamEnd(), r.cuts.left.downstream)}
 }
 
 // add appends a stretch that lies behind all others on both sides.
@@ -119,11 +124,12 @@ func (r *Runs) add(s Stretch) {
 // were not yet would lie below the copies of those that were, and be skipped.
 func (r *Runs) Cut(upstream int64) {
 	at := min(max(upstream, 0), maxOffset)
-	forgot, left := r.cutUpstream(at)
-	r.torn, r.cuts.left = true, min(max(r.cuts.left, left), at)
+	forgot := len(r.list) == 0 || at < r.known().upstream
+	r.leave(r.cutUpstream(at))
+	r.cuts.left.upstream = min(r.cuts.left.upstream, at)
 	if forgot {
 		r.cuts.count++
-		r.cuts.upstream = lower(r.cuts.upstream, at)
+		r.cuts.lowest.upstream = lower(r.cuts.lowest.upstream, at)
 	}
 }
 
@@ -131,12 +137,19 @@ func (r *Runs) Cut(upstream int64) {
 // whole. What may be left of its copies is not noted when it is sent again, as in [Runs.Extend].
 func (r *Runs) CutDownstream(downstream int64) {
 	at := min(max(downstream, 0), maxOffset)
-	forgot, left := r.cutDownstream(at)
-	r.torn, r.cuts.left = true, max(r.cuts.left, left)
+	forgot := len(r.list) == 0 || at < r.known().downstream
+	r.leave(r.cutDownstream(at))
+	r.cuts.left.downstream = min(r.cuts.left.downstream, at)
 	if forgot {
 		r.cuts.count++
-		r.cuts.downstream = lower(r.cuts.downstream, at)
+		r.cuts.lowest.downstream = lower(r.cuts.lowest.downstream, at)
 	}
+}
+
+// leave notes what a cut left.
+func (r *Runs) leave(left pair) {
+	r.torn = true
+	r.cuts.left = pair{max(r.cuts.left.upstream, left.upstream), max(r.cuts.left.downstream, left.downstream)}
 }
 
 // lower is the lower of two offsets, of which one is kept as one more than it is, and as 0 while there is none.
@@ -147,30 +160,26 @@ func lower(kept, at int64) int64 {
 	return min(kept, at+1)
 }
 
-// cutUpstream says whether anything was forgotten, also what only a longer list may know, and the upstream end of what was
-// forgotten and yet may be left on the target.
-func (r *Runs) cutUpstream(at int64) (forgot bool, left int64) {
-	forgot = len(r.list) == 0
+// cutUpstream returns the ends of what it forgot and yet may be left on the target.
+func (r *Runs) cutUpstream(at int64) (left pair) {
 	for k := len(r.list) - 1; k >= 0 && r.list[k].upstreamEnd() > at; k-- {
-		if r.shorten(k, at-r.list[k].Upstream) {
-			left = at
+		s := r.list[k]
+		if n := at - s.Upstream; r.shorten(k, n) {
+			left = pair{at, s.Downstream + min(s.DownstreamLen, n+s.DownstreamGaps)}
 		}
-		forgot = true
 	}
-	return forgot, left
+	return left
 }
 
 // cutDownstream is cutUpstream on the other side.
-func (r *Runs) cutDownstream(at int64) (forgot bool, left int64) {
-	forgot = len(r.list) == 0
+func (r *Runs) cutDownstream(at int64) (left pair) {
 	for k := len(r.list) - 1; k >= 0 && r.list[k].downstreamEnd() > at; k-- {
 		s := r.list[k]
-		if r.shorten(k, at-s.Downstream) {
-			left = s.Upstream + min(s.UpstreamLen, at-s.Downstream+s.UpstreamGaps)
+		if n := at - s.Downstream; r.shorten(k, n) {
+			left = pair{s.Upstream + min(s.UpstreamLen, n+s.UpstreamGaps), at}
 		}
-		forgot = true
 	}
-	return forgot, left
+	return left
 }
 
 // shorten leaves n offsets of the last stretch, which is number k, if it is a run, else none of it. It says whether n of them
