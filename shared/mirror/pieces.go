@@ -71,10 +71,14 @@ func (t *Task) believed(ctx context.Context, p *progress, d Delivery, yield func
 // can compare.
 func (t *Task) holds(ctx context.Context, p *progress, d Delivery) (bool, error) {
 	last := len(d.Offsets) - 1
-	for _, from := range []int64{d.Offsets[last], d.Offsets[0]} {
+	for froms := []int64{d.Offsets[last], d.Offsets[0]}; len(froms) > 0; froms = froms[1:] {
+		from := froms[0]
 		for span, err := range t.source.Walk(ctx, d.Partition, p.state.TopicID, from, d.end()) {
 			var expired *ExpiredError
 			switch {
+			case errors.As(err, &expired) && expired.Start > from && expired.Start < d.end():
+				froms = append(froms, expired.Start) // those that are left
+				continue
 			case errors.As(err, &expired):
 				return true, nil
 			case errors.Is(err, ErrUnstable):

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,7 @@ func TestAdapters(t *testing.T) {
 	const together = 64
 	slots := make(chan struct{}, together)
 	for seed := range *adapters {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			t.Parallel()
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -109,8 +110,10 @@ func (b *bench) fill(t *testing.T) {
 			}
 			continue
 		}
-		errs := []error{transactional.BeginTransaction(), transactional.ProduceSync(ctx, records...).FirstErr(),
-			transactional.EndTransaction(ctx, kgo.TransactionEndTry(kind == 1))}
+		errs := []error{
+			transactional.BeginTransaction(), transactional.ProduceSync(ctx, records...).FirstErr(),
+			transactional.EndTransaction(ctx, kgo.TransactionEndTry(kind == 1)),
+		}
 		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +129,7 @@ func (b *bench) read(t *testing.T, client *kgo.Client) {
 	}
 	last, _ := ends.Lookup(b.topic, 0)
 	b.end = last.Offset
-	all, err := b.values(t.Context(), b.source, b.topic, b.end)
+	all, err := values(t.Context(), b.source, b.topic, b.end)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +139,7 @@ func (b *bench) read(t *testing.T, client *kgo.Client) {
 }
 
 // values are the records of a partition up to an end, as a read_committed consumer sees them.
-func (b *bench) values(ctx context.Context, c *kfake.Cluster, topic string, end int64) ([]*kgo.Record, error) {
+func values(ctx context.Context, c *kfake.Cluster, topic string, end int64) ([]*kgo.Record, error) {
 	log, err := kafkaclient.NewSource([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
@@ -296,7 +299,7 @@ func (f forgetful) Commit(ctx context.Context, c watermark.Commit) error {
 func (b *bench) compare(t *testing.T) {
 	t.Helper()
 	s, _ := b.state.Get(t.Context(), mm2.TopicPartition{Topic: b.topic})
-	copies, err := b.values(t.Context(), b.target, "source."+b.topic, s.DownstreamNext)
+	copies, err := values(t.Context(), b.target, "source."+b.topic, s.DownstreamNext)
 	if err != nil {
 		t.Fatal(err)
 	}
