@@ -7,7 +7,11 @@
 //
 //	go test ./tests/chaos -run TestSchedules -seed 4711 -schedules 1 -v
 //
-// At the end both logs are compared record by record. The faults of this world may cause no loss, no reordering and no
-// duplicate, so it requires equality. What it leaves out: recreated and truncated topics, expired records, foreign
-// writers, and a process that stands still between its deadline check and its send; the last is what fencing is for.
+// Beside the faults the world goes its own way: the source grows, compacts, expires, is truncated, deleted and made again,
+// opens and aborts transactions; the trigger leaves records out and brings old batches again; the target replicates when it
+// likes, compacts, expires, is deleted, and somebody else writes to it. The oracle knows each record by a tag that nothing
+// compares: what lands twice, out of order, or before a record that the source still holds fails the schedule at once, unless
+// nobody could have known better and the program said so. With faults over, two catch-ups have to bring everything to its end.
+//
+// [TestAdapters] plays fewer seeds with the real adapters over embedded brokers.
 package chaos
