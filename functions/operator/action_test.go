@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"tidemark/shared/mm2"
+	"tidemark/shared/operate"
+	"tidemark/shared/watermark"
+	"tidemark/shared/watermark/watermarktest"
+)
+
+// clusters answer about one topic of one partition.
+type clusters struct{}
+
+func (clusters) listed(offset int64) (kadm.ListedOffsets, error) {
+	return kadm.ListedOffsets{"orders": {0: {Topic: "orders", Offset: offset}}}, nil
+}
+
+func (clusters) ListTopics(context.Context, ...string) (kadm.TopicDetails, error) {
+	return kadm.TopicDetails{"orders": {Topic: "orders"}}, nil
+}
+
+func (c clusters) ListStartOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
+	return c.listed(0)
+}
+
+func (c clusters) ListEndOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
+	return c.listed(20)
+}
+
+func (c clusters) ListCommittedOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
+	return c.listed(20)
+}
+
+// TestActions plays events against a partition that is stalled at 10 under epoch 1.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, event string
+		next        int64
+		want        string // what the error says; empty: none
+	}{
+		{"status", `{"action":"status"}`, 10, ""},
+		{"retry", `{"action":"release","how":"retry","topic":"orders","partition":0,"epoch":1}`, 10, ""},
+		{"skip", `{"action":"release","how":"skip","topic":"orders","partition":0,"offset":10,"epoch":1}`, 11, ""},
+		{"position", `{"action":"set-position","topic":"orders","partition":0,"offset":3,"epoch":1}`, 3, ""},
+		{"a state of before", `{"action":"release","how":"retry","topic":"orders","partition":0,"epoch":0}`, 10, "has changed since"},
+		{"no epoch", `{"action":"release","how":"retry","topic":"orders","partition":0}`, 10, "needs topic, partition, and the epoch"},
+		{"skip without an offset", `{"action":"release","how":"skip","topic":"orders","partition":0,"epoch":1}`, 10, "not known"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m, tp := &watermarktest.Memory{}, mm2.TopicPartition{Topic: "orders"}
+			now := time.Now().Add(-time.Hour)
+			g, err := m.Claim(t.Context(), watermark.Claim{Partition: tp, Owner: "a", Producer: 1, Now: now, Deadline: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := g.State
+			s.Owner, s.OwnerDeadline, s.Producers, s.Next, s.DownstreamNext = "", time.Time{}, nil, 10, 10
+			s.Stall = &watermark.Stall{Offset: 10, Kind: watermark.Refused, Reason: "too large"}
+			if err := m.Commit(t.Context(), watermark.Commit{Owner: "a", From: watermark.None, State: s}); err != nil {
+				t.Fatal(err)
+			}
+			var log strings.Builder
+			o := operator{
+				flow: operate.Flow{
+					Source: clusters{}, Target: clusters{}, States: m,
+					Topics: func(string) bool { return true }, Remote: func(topic string) (string, error) { return topic, nil },
+				},
+				task: operate.NewTask(m, audit(slog.New(slog.NewJSONHandler(&log, nil)))),
+			}
+			var event action
+			if err := json.Unmarshal([]byte(test.event), &event); err != nil {
+				t.Fatal(err)
+			}
+			all, err := o.serve(t.Context(), event)
+			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("err = %v, want one that says %q", err, test.want)
+			}
+			if err == nil && (len(all) != 1 || all[0].Next != test.next) {
+				t.Errorf("answer = %+v, want next %d", all, test.next)
+			}
+			if changed := err == nil && test.name != "status"; changed != strings.Contains(log.String(), `"msg":"audit"`) {
+				t.Errorf("audit = %s, changed %t", log.String(), changed)
+			}
+		})
+	}
+}
