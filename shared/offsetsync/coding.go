@@ -17,6 +17,9 @@ const (
 	tornBit       = 1 << 7
 )
 
+// minStretch is the length of the shortest coding of a stretch.
+const minStretch = 3
+
 // The lowest bits of an upstream length are flags.
 const (
 	explainedBit = 1 << iota
@@ -106,6 +109,9 @@ func (r *Runs) UnmarshalBinary(b []byte) error {
 	}
 	d := decoder{rest: b[1:]}
 	decoded := d.head(b[0])
+	if len(d.rest) > 0 {
+		decoded.list = make([]Stretch, 0, len(d.rest)/minStretch+1)
+	}
 	var upstream, downstream int64
 	for len(d.rest) > 0 {
 		s := d.stretch(upstream, downstream)

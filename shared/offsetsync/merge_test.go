@@ -99,6 +99,32 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// A cut below what an earlier one left counts, though nothing of the list is there to forget.
+func TestMergeAfterCutsOfWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	noted := func() offsetsync.Runs {
+		return runs([3]int64{0, 100, 10}, [3]int64{20, 200, 5}, [3]int64{26, 205, 5})
+	}
+	for _, tt := range []struct {
+		name string
+		cut  func(*offsetsync.Runs)
+		want string
+	}{
+		{"source", func(r *offsetsync.Runs) { r.Cut(29); r.Cut(22) }, "0+10:100+10 =20+2:200+2"},
+		{"target", func(r *offsetsync.Runs) { r.CutDownstream(209); r.CutDownstream(203) }, "0+10:100+10 =20+3:200+3"},
+	} {
+		short := noted()
+		coded, _ := short.AppendBinary(nil)
+		short.Fold(len(coded) - 1)
+		if tt.cut(&short); text(&short) != "0+10:100+10" {
+			t.Fatalf("%s: the short list is %s, want its first run", tt.name, text(&short))
+		}
+		if got := offsetsync.Merge(noted(), short); text(&got) != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, text(&got), tt.want)
+		}
+	}
+}
+
 // A short list that lost its memory after the long one had seen a cut may have lost the memory of another.
 func TestMergeForgetful(t *testing.T) {
 	t.Parallel()
