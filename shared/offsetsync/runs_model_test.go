@@ -235,7 +235,7 @@ func (f *flow) checkInverse(name string, list *offsetsync.Runs) {
 // Random histories of both logs: holes on the source, markers and foreign records on the target, records that nobody noted,
 // truncation of either log, a source made again, records sent twice, restarts, lists that have to fit into few bytes, and
 // passes that merge them. Twenty times the checks of one property, for it takes rare steps to meet; a million histories are
--rapid.checks=50000.
+// -rapid.checks=50000.
 func TestRunsAgainstBothLogs(t *testing.T) {
 	t.Parallel()
 	for range 20 {
