@@ -34,7 +34,7 @@ func (f *flow) draw(from, to int, label string) int { return rapid.IntRange(from
 // mirror copies up to n offsets from next on, in pieces: what stands on the target between two of them is nobody's copy.
 func (f *flow) mirror() {
 	defer func() { f.sent = max(f.sent, f.next) }()
-	for n := f.draw(1, 12, "offsets"); n > 0 && f.next < len(f.source); {
+	for n := f.draw(4, 40, "offsets"); n > 0 && f.next < len(f.source); {
 		if f.source[f.next] == nil {
 			f.next, n = f.next+1, n-1
 			continue
@@ -71,9 +71,9 @@ func (f *flow) pass() {
 
 // cutSource truncates the source, or makes it again.
 func (f *flow) cutSource() {
-	at := 0
-	if f.draw(0, 4, "recreated") > 0 {
-		at = f.draw(0, len(f.source), "cut source")
+	at := len(f.source) - min(len(f.source), f.draw(0, 30, "offsets cut"))
+	if f.draw(0, 9, "recreated") == 9 {
+		at = 0
 	}
 	f.source = f.source[:at]
 	if f.next = min(f.next, at); f.sent > at {
@@ -84,7 +84,7 @@ func (f *flow) cutSource() {
 
 // cutTarget truncates the target. Mirroring may go on before anybody notices.
 func (f *flow) cutTarget() {
-	f.target = int64(f.draw(0, int(f.target), "cut target"))
+	f.target -= min(f.target, int64(f.draw(0, 30, "offsets cut")))
 	for _, r := range f.source {
 		if r != nil {
 			r.copies = slices.DeleteFunc(r.copies, func(at int64) bool { return at >= f.target })
@@ -133,36 +133,43 @@ func (f *flow) fold(r *offsetsync.Runs, bytes int) {
 
 // step does one of the things that happen to a flow.
 func (f *flow) step() {
-	switch f.draw(0, 15, "step") {
-	case 0, 1, 2:
+	switch what := rapid.SampledFrom(steps).Draw(f.t, "step"); what {
+	case "records":
 		for range f.draw(1, 8, "records") {
 			f.source = append(f.source, new(record))
 		}
-	case 3, 4:
+	case "hole":
 		f.source = append(f.source, make([]*record, f.draw(1, 3, "hole"))...)
-	case 5:
+	case "mirror":
+		f.mirror()
+	case "left out":
 		f.pass()
-	case 6:
+	case "foreign":
 		if !f.surprise {
 			f.target += int64(f.draw(1, 3, "foreign records"))
 		}
-	case 7:
+	case "cut source":
 		f.cutSource()
-	case 8:
+	case "cut target":
 		f.cutTarget()
-	case 9:
+	case "step back":
 		f.stepBack()
-	case 10:
+	case "restart":
 		restart(f.t, &f.short)
-	case 11:
-		f.fold(&f.short, f.draw(0, 40, "bytes of the short list"))
-	case 12: // a pass
+	case "fold":
+		f.fold(&f.short, rapid.SampledFrom([]int{0, 10, 20, 30, 40, 60, 100}).Draw(f.t, "bytes of the short list"))
+	case "pass":
 		f.long = offsetsync.Merge(f.long, f.short)
-		f.fold(&f.long, f.draw(0, 120, "bytes of the long list"))
+		f.fold(&f.long, rapid.SampledFrom([]int{0, 20, 40, 80, 200, 400}).Draw(f.t, "bytes of the long list"))
 		restart(f.t, &f.long)
-	default:
-		f.mirror()
 	}
+}
+
+// steps are as frequent as they stand here.
+var steps = []string{
+	"records", "records", "records", "records", "records", "hole", "hole", "hole", "mirror", "mirror", "mirror", "mirror",
+	"mirror", "mirror", "records", "hole", "mirror", "left out", "foreign", "restart", "fold", "pass", "cut source",
+	"cut target", "step back",
 }
 
 // checkTranslate compares every translation with both logs.
@@ -245,7 +252,7 @@ func TestRunsAgainstBothLogs(t *testing.T) {
 
 func playBothLogs(f *flow) {
 	f.target = int64(f.draw(0, 5, "first downstream"))
-	for range f.draw(1, 60, "steps") {
+	for range rapid.SampledFrom([]int{5, 10, 20, 40, 80}).Draw(f.t, "steps") {
 		f.step()
 	}
 	merged := offsetsync.Merge(f.long, f.short)
