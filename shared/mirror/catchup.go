@@ -19,6 +19,9 @@ const catchUpOwner = "c:"
 
 func isCatchUp(owner string) bool { return strings.HasPrefix(owner, catchUpOwner) }
 
+// isCatchUp says whether this stands for a catch-up, which no event brings: it holds no records and has no key.
+func (d Delivery) isCatchUp() bool { return d.Key == "" }
+
 // CatchUp mirrors one partition from its watermark to what is stable on the source, or until the invocation's time is
 // over, a commit a chunk. It is for what no delivery brings any more: holes at the end of an idle topic, parked
 // partitions, history. A partition with a live claim is left alone, and so is one that is parked, unless forced.

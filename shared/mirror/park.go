@@ -30,8 +30,8 @@ func (p *progress) stalled(d Delivery, failure error, now time.Time) *watermark.
 	if before != nil && before.Offset != p.state.Next {
 		before = nil
 	}
-	reaches := d.Key == "" || len(d.from(p.state.Next).Offsets)+len(d.Unread) > 0 || errors.Is(failure, ErrStepBack)
-	switch catchUp := d.Key == ""; {
+	reaches := d.isCatchUp() || len(d.from(p.state.Next).Offsets)+len(d.Unread) > 0 || errors.Is(failure, ErrStepBack)
+	switch catchUp := d.isCatchUp(); {
 	case catchUp && failure == nil:
 		return nil // nothing more is there
 	case failure == nil, !reaches, catchUp && errors.Is(failure, errTooLate):

@@ -79,7 +79,7 @@ const (
 func (t *Task) recheck(ctx context.Context, p *progress, d Delivery) (verdict, error) {
 	next := p.state.Next
 	below := len(d.Offsets) > 0 && d.Offsets[0] < next
-	if !below && p.state.Stall == nil && !p.unsettled && d.Key != "" || next <= p.state.Origin {
+	if !below && p.state.Stall == nil && !p.unsettled && !d.isCatchUp() || next <= p.state.Origin {
 		return unchanged, nil
 	}
 	if i := sort.Search(len(d.Offsets), func(i int) bool { return d.Offsets[i] >= next-1 }); i < len(d.Offsets) && d.Offsets[i] == next-1 {
