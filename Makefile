@@ -54,7 +54,7 @@ bench: ## the benchmarks whose figures stand in docs/performance.md
 
 chaos: ## play N seeded fault schedules from SEED on; ADAPTERS more with the real adapters over embedded brokers
 	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule' -v -timeout 90m -schedules $(N) -seed $(SEED)
-	go test ./tests/chaos -run TestAdapters -timeout 30m -adapters $(ADAPTERS)
+	go test ./tests/adapters -timeout 30m -adapters $(ADAPTERS)
 
 mutants: ## remove one guard at a time and see the chaos suite fail
 	tests/mutants/run.sh

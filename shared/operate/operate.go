@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tidemark/shared/mm2"
-	"tidemark/shared/offsetsync"
 	"tidemark/shared/watermark"
 )
 
@@ -87,16 +86,8 @@ func (t *Task) SetPosition(ctx context.Context, tp mm2.TopicPartition, epoch, ne
 		return fmt.Errorf("position %d is negative", next)
 	}
 	return t.change(ctx, "set-position", tp, epoch, func(s *watermark.State) error {
-		var runs offsetsync.Runs
-		if err := runs.UnmarshalBinary(s.Runs); err != nil {
-			runs = offsetsync.Runs{} // not known: nothing to keep
-		}
-		runs.Cut(next)
-		coded, err := runs.AppendBinary(nil)
-		if err != nil {
-			return err
-		}
-		s.Runs, s.Next, s.NextDigest, s.DownstreamLast = coded, next, nil, watermark.None
+		// The runs stay: what is sent again keeps its first copy until the source has passed it.
+		s.Next, s.NextDigest, s.DownstreamLast = next, nil, watermark.None
 		s.Origin, s.TrustFrom, s.Stall = min(s.Origin, next), 0, nil
 		return nil
 	})

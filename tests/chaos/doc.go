@@ -13,5 +13,5 @@
 // compares: what lands twice, out of order, or before a record that the source still holds fails the schedule at once, unless
 // nobody could have known better and the program said so. With faults over, two catch-ups have to bring everything to its end.
 //
-// [TestAdapters] plays fewer seeds with the real adapters over embedded brokers.
+// Package adapters plays fewer seeds with the real adapters over embedded brokers.
 package chaos
