@@ -250,3 +250,38 @@ func TestStartByTime(t *testing.T) {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 }
+
+// TestFirstDeliveryOfAnotherLog: what the trigger read before the topic was deleted and made again is not of this log.
+func TestFirstDeliveryOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	c := newClusters(6)
+	d := c.deliver(0, 5)
+	c.regrow(0, 3)
+	if o := c.run(t, d); o.Err != nil {
+		t.Fatal(o.Err)
+	}
+	if diff := cmp.Diff([]string{"new 0", "new 1", "new 2"}, c.values()); diff != "" {
+		t.Errorf("target (-want +got):\n%s", diff)
+	}
+}
+
+// TestCatchUpLooksOnceMoreAtItsEnd: deliveries may have left records to it that showed a step back of the source.
+func TestCatchUpLooksOnceMoreAtItsEnd(t *testing.T) {
+	t.Parallel()
+	c := newClusters(6)
+	c.target.produce = func(records []*kgo.Record) (int, error) {
+		c.target.append(records)
+		c.regrow(4, 6) // while the catch-up is at it
+		return len(records), nil
+	}
+	if err := c.catchUp(t); !errors.Is(err, mirror.ErrStepBack) || c.item(t).Stall == nil {
+		t.Errorf("catch-up: %v, stall %+v, want ErrStepBack", err, c.item(t).Stall)
+	}
+	c.target.produce = nil
+	if err := c.catchUp(t); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(append(said(0, 5), "new 4", "new 5"), c.values()); diff != "" {
+		t.Errorf("target (-want +got):\n%s", diff)
+	}
+}
