@@ -18,13 +18,10 @@ func (s *Source) Peek(ctx context.Context, tp mm2.TopicPartition, id string, hol
 	if len(holes) < 2 {
 		return nil
 	}
-	known, ok := s.leaders.Load(tp)
-	if !ok {
-		known = (*leader)(nil)
-	}
+	known := s.known(tp, id)
 	first, end := holes[0].From, holes[len(holes)-1].To
 	start := func(to int64) *sourceWalk {
-		w := walk{cluster: s.cluster, tp: tp, isolation: 1, control: true, leader: known.(*leader)}
+		w := walk{cluster: s.cluster, tp: tp, isolation: 1, control: true, leader: known}
 		return &sourceWalk{walk: w, source: s, id: id, to: to}
 	}
 	if end-first < near*int64(len(holes)) {

@@ -26,9 +26,7 @@ var errMoved = errors.New("the partition's leadership moved while it was read")
 func (s *Source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, from, to int64) iter.Seq2[mirror.Span, error] {
 	return func(yield func(mirror.Span, error) bool) {
 		w := sourceWalk{walk: walk{cluster: s.cluster, tp: tp, isolation: 1, control: true}, source: s, id: id, to: to}
-		if known, ok := s.leaders.Load(tp); ok {
-			w.leader = known.(*leader)
-		}
+		w.leader = s.known(tp, id)
 		for position := from; position < to; {
 			span, err := w.next(ctx, position)
 			if err != nil {
@@ -43,6 +41,14 @@ func (s *Source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, fro
 			position = span.To
 		}
 	}
+}
+
+// known is who led the topic of that id when a walk asked last; nil if none did, or the topic was made again since.
+func (s *Source) known(tp mm2.TopicPartition, id string) *leader {
+	if known, ok := s.leaders.Load(tp); ok && (id == "" || topicID(known.(*leader).topic) == id) {
+		return known.(*leader)
+	}
+	return nil
 }
 
 // sourceWalk is a walk under one leader.

@@ -218,3 +218,31 @@ func TestPeekSaysWhatWalkingDoes(t *testing.T) {
 		t.Errorf("%d holes were explained, want most of them", seen)
 	}
 }
+
+// TestWalkAfterATopicWasMadeAgain: who led the topic before is not asked for the new one.
+func TestWalkAfterATopicWasMadeAgain(t *testing.T) {
+	t.Parallel()
+	c := brokers(t)
+	write(t, writer(t, c), "0", "1")
+	source := sourceOf(t, seeds(c))
+	if _, _, err := walked(t, source, 0, 2); err != nil {
+		t.Fatal(err)
+	}
+	admin := kadm.NewClient(writer(t, c))
+	if _, err := admin.DeleteTopic(t.Context(), orders.Topic); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.CreateTopic(t.Context(), 1, 1, nil, orders.Topic); err != nil {
+		t.Fatal(err)
+	}
+	write(t, writer(t, c), "new")
+	topics, err := source.Topics(soon(t), []string{orders.Topic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for span, err := range source.Walk(soon(t), orders, topics[orders.Topic].ID, 0, 1) {
+		if err != nil || len(span.Records) != 1 || string(span.Records[0].Value) != "new" {
+			t.Errorf("walk of the new topic = %+v, %v", span, err)
+		}
+	}
+}
