@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"tidemark/shared/mm2"
 	"tidemark/shared/operate"
@@ -26,7 +28,7 @@ type operator struct {
 	task *operate.Task
 }
 
-// serve answers an action: a status with the partitions, a change with the partition as it is then.
+// serve answers an action: a status with the partitions, a change with the changed one as it is then.
 func (o operator) serve(ctx context.Context, a action) ([]operate.Partition, error) {
 	if a.Action == "status" {
 		return o.flow.Status(ctx, a.Topic)
@@ -34,10 +36,15 @@ func (o operator) serve(ctx context.Context, a action) ([]operate.Partition, err
 	if a.Topic == "" || a.Partition == nil || a.Epoch == nil {
 		return nil, errors.New("a change needs topic, partition, and the epoch that the status tells")
 	}
-	if err := o.change(ctx, a, mm2.TopicPartition{Topic: a.Topic, Partition: *a.Partition}); err != nil {
-		return nil, fmt.Errorf("%s %s-%d: %w", a.Action, a.Topic, *a.Partition, err)
+	tp := mm2.TopicPartition{Topic: a.Topic, Partition: *a.Partition}
+	if err := o.change(ctx, a, tp); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", a.Action, tp, err)
 	}
-	return o.flow.Status(ctx, a.Topic)
+	all, err := o.flow.Status(ctx, a.Topic)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s is done, its status is not known: %w", a.Action, tp, err)
+	}
+	return slices.DeleteFunc(all, func(p operate.Partition) bool { return p.Partition != tp.Partition }), nil
 }
 
 func (o operator) change(ctx context.Context, a action, tp mm2.TopicPartition) error {
@@ -52,10 +59,12 @@ func (o operator) change(ctx context.Context, a action, tp mm2.TopicPartition) e
 	return errors.New(`not known: want release with how "retry", or "skip" and an offset, or set-position with an offset`)
 }
 
-// audit writes a change to the log before it is made.
-func audit(log *slog.Logger) func(context.Context, operate.Entry) {
-	return func(ctx context.Context, e operate.Entry) {
-		log.WarnContext(ctx, "audit", "action", e.Action, "topic", e.Partition.Topic, "partition", e.Partition.Partition,
+// audit writes a change to the log before it is made. It asks the handler, for a Logger keeps the handler's error to itself.
+func audit(log *slog.Logger) operate.Audit {
+	return func(ctx context.Context, e operate.Entry) error {
+		line := slog.NewRecord(time.Now(), slog.LevelWarn, "audit", 0)
+		line.Add("action", e.Action, "topic", e.Partition.Topic, "partition", e.Partition.Partition,
 			"epoch", e.Epoch, "from", e.From, "to", e.To, "stalled_because", e.Reason)
+		return log.Handler().Handle(ctx, line)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -16,15 +18,15 @@ import (
 	"tidemark/shared/watermark/watermarktest"
 )
 
-// clusters answer about one topic of one partition.
+// clusters answer about one topic of two partitions.
 type clusters struct{}
 
 func (clusters) listed(offset int64) (kadm.ListedOffsets, error) {
-	return kadm.ListedOffsets{"orders": {0: {Topic: "orders", Offset: offset}}}, nil
+	return kadm.ListedOffsets{"orders": {0: {Topic: "orders", Offset: offset}, 1: {Topic: "orders", Partition: 1, Offset: offset}}}, nil
 }
 
 func (clusters) ListTopics(context.Context, ...string) (kadm.TopicDetails, error) {
-	return kadm.TopicDetails{"orders": {Topic: "orders"}}, nil
+	return kadm.TopicDetails{"orders": {Topic: "orders", Partitions: kadm.PartitionDetails{0: {Topic: "orders"}, 1: {Topic: "orders", Partition: 1}}}}, nil
 }
 
 func (c clusters) ListStartOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
@@ -37,6 +39,26 @@ func (c clusters) ListEndOffsets(context.Context, ...string) (kadm.ListedOffsets
 
 func (c clusters) ListCommittedOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
 	return c.listed(20)
+}
+
+var orders = mm2.TopicPartition{Topic: "orders"}
+
+// stalled returns a store with a released partition that is stalled at 10 under epoch 1.
+func stalled(t *testing.T) *watermarktest.Memory {
+	t.Helper()
+	m := &watermarktest.Memory{}
+	now := time.Now().Add(-time.Hour)
+	g, err := m.Claim(t.Context(), watermark.Claim{Partition: orders, Owner: "a", Producer: 1, Now: now, Deadline: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := g.State
+	s.Owner, s.OwnerDeadline, s.Producers, s.Next, s.DownstreamNext = "", time.Time{}, nil, 10, 10
+	s.Stall = &watermark.Stall{Offset: 10, Kind: watermark.Refused, Reason: "too large"}
+	if err := m.Commit(t.Context(), watermark.Commit{Owner: "a", From: watermark.None, State: s}); err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // TestActions plays events against a partition that is stalled at 10 under epoch 1.
@@ -58,18 +80,7 @@ func TestActions(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			m, tp := &watermarktest.Memory{}, mm2.TopicPartition{Topic: "orders"}
-			now := time.Now().Add(-time.Hour)
-			g, err := m.Claim(t.Context(), watermark.Claim{Partition: tp, Owner: "a", Producer: 1, Now: now, Deadline: now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := g.State
-			s.Owner, s.OwnerDeadline, s.Producers, s.Next, s.DownstreamNext = "", time.Time{}, nil, 10, 10
-			s.Stall = &watermark.Stall{Offset: 10, Kind: watermark.Refused, Reason: "too large"}
-			if err := m.Commit(t.Context(), watermark.Commit{Owner: "a", From: watermark.None, State: s}); err != nil {
-				t.Fatal(err)
-			}
+			m := stalled(t)
 			var log strings.Builder
 			o := operator{
 				flow: operate.Flow{
@@ -86,12 +97,48 @@ func TestActions(t *testing.T) {
 			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("err = %v, want one that says %q", err, test.want)
 			}
-			if err == nil && (len(all) != 1 || all[0].Next != test.next) {
-				t.Errorf("answer = %+v, want next %d", all, test.next)
+			partitions := 1
+			if test.name == "status" {
+				partitions = 2
+			}
+			if err == nil && (len(all) != partitions || all[0].Next != test.next) {
+				t.Errorf("answer = %+v, want %d partitions, next %d", all, partitions, test.next)
 			}
 			if changed := err == nil && test.name != "status"; changed != strings.Contains(log.String(), `"msg":"audit"`) {
 				t.Errorf("audit = %s, changed %t", log.String(), changed)
 			}
 		})
+	}
+}
+
+// broken is a source that answers nothing.
+type broken struct{ clusters }
+
+var errDown = errors.New("no broker answers")
+
+func (broken) ListTopics(context.Context, ...string) (kadm.TopicDetails, error) { return nil, errDown }
+
+// TestDoneWithoutStatus: whoever asked must not take a change that was made for one that failed.
+func TestDoneWithoutStatus(t *testing.T) {
+	t.Parallel()
+	m := stalled(t)
+	o := operator{flow: operate.Flow{Source: broken{}, States: m}, task: operate.NewTask(m, audit(slog.New(slog.DiscardHandler)))}
+	partition, epoch := int32(0), int64(1)
+	_, err := o.serve(t.Context(), action{Action: "release", How: "retry", Topic: "orders", Partition: &partition, Epoch: &epoch})
+	s, _ := m.Get(t.Context(), orders)
+	if !errors.Is(err, errDown) || !strings.Contains(err.Error(), "release orders-0 is done") || s.Epoch != 2 {
+		t.Errorf("err = %v, epoch %d, want one that says that it is done, 2", err, s.Epoch)
+	}
+}
+
+// full is a log that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestAuditTellsOfALostLine(t *testing.T) {
+	t.Parallel()
+	if err := audit(slog.New(slog.NewJSONHandler(full{}, nil)))(t.Context(), operate.Entry{Action: "skip"}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("audit = %v, want %v", err, io.ErrShortWrite)
 	}
 }

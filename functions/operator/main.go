@@ -30,7 +30,7 @@ func main() {
 }
 
 func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (operator, error) {
-	c, err := config.LoadMirror(getenv)
+	c, err := config.LoadCheckpoint(getenv)
 	if err != nil {
 		return operator{}, err
 	}

@@ -61,10 +61,14 @@ func printStatus(out io.Writer, partitions []operate.Partition) error {
 	for _, p := range partitions {
 		state := "idle"
 		switch {
+		case p.Error != "":
+			state = "not known: " + p.Error
 		case p.Stall != nil:
 			state = fmt.Sprintf("stalled at %d since %s (%s): %s", p.Stall.Offset, p.Stall.Since.Format("15:04:05"), p.Stall.Kind, p.Stall.Reason)
 		case p.ClaimedUntil != nil:
-			state = "claimed until " + p.ClaimedUntil.Format("15:04:05")
+			state = "claimed until " + p.ClaimedUntil.Format("15:04:05") + " by " + p.Owner
+		case p.Unsettled:
+			state = "unsettled"
 		}
 		fmt.Fprintf(w, "%s-%d\t%d to %d\t%d\t%d\t%d\t%d\t%s\n", p.Topic, p.Partition, p.SourceStart, p.SourceEnd, p.Next, p.Lag, p.TargetEnd, p.Epoch, state)
 		if p.Do != "" {

@@ -43,16 +43,18 @@ type Entry struct {
 	Reason    string
 }
 
+// Audit keeps an entry. It is called under the claim and before the change: what cannot be kept is not changed. An entry
+// whose change then failed stays, for the caller was told.
+type Audit func(ctx context.Context, e Entry) error
+
 // Task changes partitions. It is safe for concurrent use.
 type Task struct {
 	state StateStore
-	audit func(ctx context.Context, e Entry) // called before the change
+	audit Audit
 }
 
 // NewTask returns a task that tells audit of each change before it is made.
-func NewTask(state StateStore, audit func(ctx context.Context, e Entry)) *Task {
-	return &Task{state: state, audit: audit}
-}
+func NewTask(state StateStore, audit Audit) *Task { return &Task{state: state, audit: audit} }
 
 // Retry has a parked partition tried again at once: by the next delivery or catch-up.
 func (t *Task) Retry(ctx context.Context, tp mm2.TopicPartition, epoch int64) error {
@@ -73,7 +75,7 @@ func (t *Task) Skip(ctx context.Context, tp mm2.TopicPartition, epoch, offset in
 		if s.Stall == nil || s.Stall.Offset != offset || s.Next != offset {
 			return ErrNotStalled
 		}
-		s.Next, s.NextDigest, s.Stall = offset+1, nil, nil
+		s.Next, s.NextDigest, s.Stall, s.AdvancedAt = offset+1, nil, nil, time.Now()
 		s.Skips++
 		return nil
 	})
@@ -86,51 +88,71 @@ func (t *Task) SetPosition(ctx context.Context, tp mm2.TopicPartition, epoch, ne
 		return fmt.Errorf("position %d is negative", next)
 	}
 	return t.change(ctx, "set-position", tp, epoch, func(s *watermark.State) error {
-		// The runs stay: what is sent again keeps its first copy until the source has passed it.
+		// The runs stay: what is sent again keeps its first copy until the source has passed it, see offsetsync.Runs.Cut.
 		s.Next, s.NextDigest, s.DownstreamLast = next, nil, watermark.None
-		s.Origin, s.TrustFrom, s.Stall = min(s.Origin, next), 0, nil
+		s.Origin, s.TrustFrom, s.Stall, s.AdvancedAt = min(s.Origin, next), 0, nil, time.Now()
 		return nil
 	})
 }
 
-// change claims the partition, applies a change to what the caller saw, and gives the partition back.
+// claimed is how long a change may take.
+const claimed = 10 * time.Second
+
+// change claims the partition, applies a change to what is there then, and gives the partition back.
 func (t *Task) change(ctx context.Context, action string, tp mm2.TopicPartition, epoch int64, apply func(*watermark.State) error) error {
 	seen, err := t.state.Get(ctx, tp)
-	switch {
-	case err != nil:
-		return err
-	case seen.Epoch != epoch:
-		return fmt.Errorf("%w: its epoch is %d, not %d", ErrMoved, seen.Epoch, epoch)
-	case !seen.Begun():
-		return ErrNotBegun
-	}
-	after := seen
-	if err := apply(&after); err != nil {
+	if err != nil {
 		return err
 	}
-	now := time.Now()
-	owner := rand.Text()
-	const long = 10 * time.Second
-	grant, err := t.state.Claim(ctx, watermark.Claim{Partition: tp, Owner: owner, Producer: watermark.None, Now: now, Deadline: now.Add(long).Truncate(time.Millisecond)})
+	if err := allowed(seen, epoch, apply); err != nil {
+		return err // without a claim, which would change the epoch
+	}
+	now, owner := time.Now(), rand.Text()
+	grant, err := t.state.Claim(ctx, watermark.Claim{
+		Partition: tp, Owner: owner, Producer: watermark.None, Now: now, Deadline: now.Add(claimed).Truncate(time.Millisecond),
+	})
 	if err != nil {
 		return fmt.Errorf("claim %s: %w", tp, err)
 	}
-	back, refusal := grant.State, error(nil)
-	back.Owner, back.OwnerDeadline, back.Producers = "", time.Time{}, nil
-	switch {
-	case grant.Settle:
-		back.Producers, back.OwnerDeadline, refusal = grant.Foreign, grant.Until, ErrUnsettled
-	case grant.State.Epoch != epoch+1 || grant.State.Next != seen.Next:
-		refusal = ErrMoved
-	default:
-		t.audit(ctx, Entry{Action: action, Partition: tp, Epoch: epoch, From: seen.Next, To: after.Next, Reason: reason(seen)})
-		after.Epoch, after.Owner, after.OwnerDeadline, after.Producers = back.Epoch, "", time.Time{}, nil
-		back = after
-	}
-	if err := t.state.Commit(ctx, watermark.Commit{Owner: owner, From: grant.State.Next, State: back}); err != nil {
+	after, refusal := t.changed(ctx, Entry{Action: action, Partition: tp, Epoch: epoch}, grant, apply)
+	if err := t.state.Commit(ctx, watermark.Commit{Owner: owner, From: grant.State.Next, State: after}); err != nil {
 		return errors.Join(refusal, fmt.Errorf("commit %s: %w", tp, err))
 	}
 	return refusal
+}
+
+// allowed says whether a partition is as the caller saw it, and can be changed that way.
+func allowed(s watermark.State, epoch int64, apply func(*watermark.State) error) error {
+	if s.Epoch != epoch {
+		return fmt.Errorf("%w: its epoch is %d, not %d", ErrMoved, s.Epoch, epoch)
+	}
+	if !s.Begun() {
+		return ErrNotBegun
+	}
+	return apply(&s)
+}
+
+// changed is what to give a claimed partition back as: changed, or as it was, and why. The change is made to what the claim
+// brought: an invocation under way may have committed since the caller looked, under the epoch that the caller saw.
+func (t *Task) changed(ctx context.Context, e Entry, grant watermark.Grant, apply func(*watermark.State) error) (watermark.State, error) {
+	before := grant.State
+	before.Owner, before.OwnerDeadline, before.Producers = "", time.Time{}, nil
+	if grant.Settle {
+		before.Producers, before.OwnerDeadline = grant.Foreign, grant.Until
+		return before, ErrUnsettled
+	}
+	if before.Epoch != e.Epoch+1 {
+		return before, ErrMoved
+	}
+	after := before
+	if err := apply(&after); err != nil {
+		return before, err
+	}
+	e.From, e.To, e.Reason = before.Next, after.Next, reason(before)
+	if err := t.audit(ctx, e); err != nil {
+		return before, fmt.Errorf("audit %s of %s: %w", e.Action, e.Partition, err)
+	}
+	return after, nil
 }
 
 // reason is why a partition was stalled; empty if it was not.

@@ -3,11 +3,10 @@ package operate_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/google/go-cmp/cmp"
 
 	"tidemark/shared/mm2"
 	"tidemark/shared/offsetsync"
@@ -43,6 +42,23 @@ func begun(t *testing.T, change func(*watermark.State)) *watermarktest.Memory {
 	return m
 }
 
+// keep returns an audit that keeps its entries.
+func keep(entries *[]operate.Entry) operate.Audit {
+	return func(_ context.Context, e operate.Entry) error {
+		*entries = append(*entries, e)
+		return nil
+	}
+}
+
+// unaudited fails the test for any entry: nothing is to be changed.
+func unaudited(t *testing.T) operate.Audit {
+	t.Helper()
+	return func(_ context.Context, e operate.Entry) error {
+		t.Errorf("audit entry %+v, want none", e)
+		return nil
+	}
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -66,14 +82,17 @@ func TestChanges(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			m := begun(t, nil)
-			audited := 0
-			err := test.do(t.Context(), operate.NewTask(m, func(context.Context, operate.Entry) { audited++ }))
+			var audited []operate.Entry
+			err := test.do(t.Context(), operate.NewTask(m, keep(&audited)))
 			s, _ := m.Get(t.Context(), orders)
 			if !errors.Is(err, test.want) || s.Next != test.next || s.Skips != test.skip || s.Owner != "" || len(s.Producers) > 0 || s.DownstreamNext != 110 {
 				t.Errorf("err %v, item %+v, want %v, next %d, skips %d, released", err, s, test.want, test.next, test.skip)
 			}
-			if changed := test.want == nil; changed != (audited == 1) || changed != (s.Epoch == 2) {
-				t.Errorf("%d audit entries, epoch %d, changed %t", audited, s.Epoch, changed)
+			if changed := test.want == nil; changed != (len(audited) == 1) || changed != (s.Epoch == 2) {
+				t.Errorf("audit %+v, epoch %d, changed %t", audited, s.Epoch, changed)
+			}
+			if moved := test.next != 10; moved != s.AdvancedAt.After(s.RecordTimestamp) || moved != (s.NextDigest == nil) || moved != (s.Stall == nil) {
+				t.Errorf("moved %t, but advanced at %v, digest %v, stall %+v", moved, s.AdvancedAt, s.NextDigest, s.Stall)
 			}
 			var runs offsetsync.Runs
 			if err := runs.UnmarshalBinary(s.Runs); err != nil {
@@ -89,16 +108,77 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+func TestRetryKeepsTheStallButItsPause(t *testing.T) {
+	t.Parallel()
+	m := begun(t, nil)
+	want, _ := m.Get(t.Context(), orders)
+	var audited []operate.Entry
+	if err := operate.NewTask(m, keep(&audited)).Retry(t.Context(), orders, 1); err != nil {
+		t.Fatal(err)
+	}
+	want.Epoch, want.Stall.RetryAt = 2, time.Time{}
+	got, _ := m.Get(t.Context(), orders)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("item after retry (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]operate.Entry{{Action: "retry", Partition: orders, Epoch: 1, From: 10, To: 10, Reason: "too large"}}, audited); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+func TestSetPosition(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ to, origin int64 }{{1, 1}, {4, 2}, {40, 2}} {
+		m := begun(t, func(s *watermark.State) { s.Origin, s.TrustFrom = 2, 5000 })
+		want, _ := m.Get(t.Context(), orders)
+		var audited []operate.Entry
+		if err := operate.NewTask(m, keep(&audited)).SetPosition(t.Context(), orders, 1, test.to); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := m.Get(t.Context(), orders)
+		want.Epoch, want.Next, want.Origin, want.AdvancedAt = 2, test.to, test.origin, got.AdvancedAt
+		want.DownstreamLast, want.NextDigest, want.TrustFrom, want.Stall = watermark.None, nil, 0, nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("item after SetPosition(%d) (-want +got):\n%s", test.to, diff)
+		}
+	}
+	if err := operate.NewTask(begun(t, nil), unaudited(t)).SetPosition(t.Context(), orders, 1, -1); err == nil {
+		t.Error("SetPosition(-1) = nil, want an error")
+	}
+}
+
+// TestUnsettledIsLeftAsItIs plays every change over a partition whose last owner gave it back unsettled, and over one whose
+// owner died.
 func TestUnsettledIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	m := begun(t, func(s *watermark.State) {
-		s.Producers, s.OwnerDeadline = []int64{5}, time.Now().Truncate(time.Millisecond)
-	})
-	before, _ := m.Get(t.Context(), orders)
-	err := operate.NewTask(m, func(context.Context, operate.Entry) { t.Error("an audit entry of nothing") }).Skip(t.Context(), orders, 1, 10)
-	s, _ := m.Get(t.Context(), orders)
-	if !errors.Is(err, operate.ErrUnsettled) || s.Next != 10 || len(s.Producers) != 1 || s.Producers[0] != 5 || !s.OwnerDeadline.Equal(before.OwnerDeadline) {
-		t.Errorf("err %v, item %+v, want it unsettled as before", err, s)
+	changes := map[string]func(context.Context, *operate.Task, int64) error{
+		"retry": func(ctx context.Context, o *operate.Task, epoch int64) error { return o.Retry(ctx, orders, epoch) },
+		"skip":  func(ctx context.Context, o *operate.Task, epoch int64) error { return o.Skip(ctx, orders, epoch, 10) },
+		"set-position": func(ctx context.Context, o *operate.Task, epoch int64) error {
+			return o.SetPosition(ctx, orders, epoch, 4)
+		},
+	}
+	for name, change := range changes {
+		for _, died := range []bool{false, true} {
+			m := begun(t, func(s *watermark.State) {
+				if !died {
+					s.Producers, s.OwnerDeadline = []int64{5}, time.Now().Truncate(time.Millisecond)
+				}
+			})
+			if died {
+				now := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
+				if _, err := m.Claim(t.Context(), watermark.Claim{Partition: orders, Owner: "dead", Producer: 5, Now: now, Deadline: now.Add(time.Second)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, _ := m.Get(t.Context(), orders)
+			err := change(t.Context(), operate.NewTask(m, unaudited(t)), want.Epoch)
+			got, _ := m.Get(t.Context(), orders)
+			want.Epoch, want.Owner = want.Epoch+1, ""
+			if diff := cmp.Diff(want, got); !errors.Is(err, operate.ErrUnsettled) || diff != "" {
+				t.Errorf("%s, owner died %t: err %v, want %v, and the item (-want +got):\n%s", name, died, err, operate.ErrUnsettled, diff)
+			}
+		}
 	}
 }
 
@@ -106,58 +186,27 @@ func TestLiveClaimIsNotOverridden(t *testing.T) {
 	t.Parallel()
 	m := begun(t, nil)
 	now := time.Now()
-	if _, err := m.Claim(t.Context(), watermark.Claim{Partition: orders, Owner: "alive", Now: now, Deadline: now.Add(time.Minute)}); err != nil {
+	if _, err := m.Claim(t.Context(), watermark.Claim{Partition: orders, Owner: "alive", Producer: 8, Now: now, Deadline: now.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
+	want, _ := m.Get(t.Context(), orders)
 	held := (*watermark.HeldError)(nil)
-	if err := operate.NewTask(m, func(context.Context, operate.Entry) {}).Retry(t.Context(), orders, 2); !errors.As(err, &held) {
-		t.Errorf("err = %v, want a HeldError", err)
+	err := operate.NewTask(m, unaudited(t)).SetPosition(t.Context(), orders, 2, 4)
+	got, _ := m.Get(t.Context(), orders)
+	if diff := cmp.Diff(want, got); !errors.As(err, &held) || diff != "" {
+		t.Errorf("err = %v, want a HeldError, and the item as it was (-want +got):\n%s", err, diff)
 	}
 }
 
-// admin answers with one partition of one topic.
-type admin struct {
-	topic              string
-	start, stable, end int64
-}
-
-func (a admin) listed(offset int64) (kadm.ListedOffsets, error) {
-	return kadm.ListedOffsets{a.topic: {0: {Topic: a.topic, Offset: offset}}}, nil
-}
-
-func (a admin) ListTopics(context.Context, ...string) (kadm.TopicDetails, error) {
-	return kadm.TopicDetails{a.topic: {Topic: a.topic}}, nil
-}
-
-func (a admin) ListStartOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
-	return a.listed(a.start)
-}
-
-func (a admin) ListEndOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
-	return a.listed(a.end)
-}
-
-func (a admin) ListCommittedOffsets(context.Context, ...string) (kadm.ListedOffsets, error) {
-	return a.listed(a.stable)
-}
-
-func TestStatus(t *testing.T) {
+func TestWhatCannotBeAuditedIsNotChanged(t *testing.T) {
 	t.Parallel()
-	f := operate.Flow{
-		Source: admin{"orders", 2, 50, 60}, Target: admin{"us.orders", 0, 0, 110}, States: begun(t, nil),
-		Topics: func(string) bool { return true }, Remote: func(topic string) (string, error) { return "us." + topic, nil },
-	}
-	for _, topic := range []string{"", "orders"} {
-		all, err := f.Status(t.Context(), topic)
-		if err != nil || len(all) != 1 {
-			t.Fatalf("Status(%q) = %+v, %v", topic, all, err)
-		}
-		p := all[0]
-		if p.SourceStart != 2 || p.SourceEnd != 50 || p.Next != 10 || p.Lag != 40 || p.TargetEnd != 110 || p.Epoch != 1 || p.ClaimedUntil != nil || p.Stall == nil {
-			t.Errorf("status = %+v", p)
-		}
-		if !strings.Contains(p.Do, `{"action":"release","how":"skip","topic":"orders","partition":0,"offset":10,"epoch":1}`) {
-			t.Errorf("advice = %s, want the commands", p.Do)
-		}
+	m := begun(t, nil)
+	want, _ := m.Get(t.Context(), orders)
+	full := errors.New("disk full")
+	err := operate.NewTask(m, func(context.Context, operate.Entry) error { return full }).Skip(t.Context(), orders, 1, 10)
+	got, _ := m.Get(t.Context(), orders)
+	want.Epoch = 2
+	if diff := cmp.Diff(want, got); !errors.Is(err, full) || diff != "" {
+		t.Errorf("err = %v, want %v, and the item given back (-want +got):\n%s", err, full, diff)
 	}
 }

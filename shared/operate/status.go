@@ -3,8 +3,10 @@ package operate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,7 +34,7 @@ type Flow struct {
 	Remote func(topic string) (remote string, err error) // its remote topic
 }
 
-// Partition is the status of one source partition. Offsets that are not known are -1.
+// Partition is the status of one source partition. Offsets that are not known are -1, and so is a lag.
 type Partition struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
@@ -44,12 +46,15 @@ type Partition struct {
 	TargetEnd   int64 `json:"target_end"`
 
 	Epoch        int64      `json:"epoch"`
+	Owner        string     `json:"owner,omitempty"`         // of the claim, also of one that ran out; empty: it was given back
 	ClaimedUntil *time.Time `json:"claimed_until,omitempty"` // nil: nobody is at it
+	Unsettled    bool       `json:"unsettled,omitempty"`     // what an invocation that is over left on the target is not known yet
 	AdvancedAt   *time.Time `json:"advanced_at,omitempty"`
 	Skips        int64      `json:"skips,omitempty"`
 	Lost         int64      `json:"lost,omitempty"`
 	Stall        *Stall     `json:"stall,omitempty"`
-	Do           string     `json:"do,omitempty"` // what to do next, for a person; empty: nothing
+	Error        string     `json:"error,omitempty"` // why the source's offsets are not known
+	Do           string     `json:"do,omitempty"`    // what to do next, for a person; empty: nothing
 }
 
 // Stall is why a watermark does not move.
@@ -62,22 +67,25 @@ type Stall struct {
 	RetryAt  *time.Time `json:"retry_at,omitempty"`
 }
 
-// Status describes the partitions of one source topic, or of all that the flow mirrors when topic is empty, by name.
+// Status describes the partitions of one source topic, or of all that the flow mirrors when topic is empty, by name. It is
+// asked for when something is wrong: a partition whose leader does not answer is described without its offsets. A topic that
+// is asked for by name and does not exist is an error.
 func (f Flow) Status(ctx context.Context, topic string) ([]Partition, error) {
+	all := []Partition{}
 	topics, err := f.topics(ctx, topic)
 	if err != nil || len(topics) == 0 {
-		return nil, err
+		return all, err
 	}
-	starts, err := f.Source.ListStartOffsets(ctx, topics...)
+	starts, err := answered(f.Source.ListStartOffsets(ctx, topics.Names()...))
 	if err != nil {
 		return nil, fmt.Errorf("list start offsets of source topics: %w", err)
 	}
-	stable, err := f.Source.ListCommittedOffsets(ctx, topics...)
+	stable, err := answered(f.Source.ListCommittedOffsets(ctx, topics.Names()...))
 	if err != nil {
 		return nil, fmt.Errorf("list stable offsets of source topics: %w", err)
 	}
 	remotes := make(map[string]string, len(topics))
-	for _, name := range topics {
+	for name := range topics {
 		if remotes[name], err = f.Remote(name); err != nil {
 			return nil, err
 		}
@@ -86,29 +94,21 @@ func (f Flow) Status(ctx context.Context, topic string) ([]Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	states := map[mm2.TopicPartition]watermark.State{}
-	for s, err := range f.States.All(ctx) {
-		if err != nil {
-			return nil, fmt.Errorf("read state items: %w", err)
-		}
-		states[s.Partition] = s
+	states, err := f.states(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var all []Partition
-	stable.Each(func(end kadm.ListedOffset) {
-		start, ok := starts.Lookup(end.Topic, end.Partition)
-		if !ok || end.Err != nil || start.Err != nil {
-			return // gone between two requests
-		}
-		tp := mm2.TopicPartition{Topic: end.Topic, Partition: end.Partition}
+	now := time.Now()
+	topics.EachPartition(func(d kadm.PartitionDetail) {
+		tp := mm2.TopicPartition{Topic: d.Topic, Partition: d.Partition}
 		s, ok := states[tp]
 		if !ok {
 			s = watermark.New(tp)
 		}
-		target := watermark.None
-		if o, ok := ends.Lookup(remotes[end.Topic], end.Partition); ok && o.Err == nil {
-			target = o.Offset
-		}
-		all = append(all, describe(s, start.Offset, end.Offset, target, time.Now()))
+		start, errStart := offset(starts, tp)
+		end, errEnd := offset(stable, tp)
+		target, _ := offset(ends, mm2.TopicPartition{Topic: remotes[d.Topic], Partition: d.Partition})
+		all = append(all, describe(s, start, end, target, errors.Join(errEnd, errStart), now))
 	})
 	slices.SortFunc(all, func(a, b Partition) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
@@ -116,22 +116,59 @@ func (f Flow) Status(ctx context.Context, topic string) ([]Partition, error) {
 	return all, nil
 }
 
+// errNoAnswer says that the broker that leads a partition said nothing.
+var errNoAnswer = errors.New("its leader does not answer")
+
+// offset is what was listed of a partition, else None and why.
+func offset(listed kadm.ListedOffsets, tp mm2.TopicPartition) (int64, error) {
+	o, ok := listed.Lookup(tp.Topic, tp.Partition)
+	switch {
+	case !ok:
+		return watermark.None, errNoAnswer
+	case o.Err != nil:
+		return watermark.None, o.Err
+	}
+	return o.Offset, nil
+}
+
+// answered is what was listed, as long as any broker answered.
+func answered(listed kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
+	if some, ok := errors.AsType[*kadm.ShardErrors](err); ok && !some.AllFailed {
+		return listed, nil
+	}
+	return listed, err
+}
+
+// states are the items by partition.
+func (f Flow) states(ctx context.Context) (map[mm2.TopicPartition]watermark.State, error) {
+	states := map[mm2.TopicPartition]watermark.State{}
+	for s, err := range f.States.All(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("read state items: %w", err)
+		}
+		states[s.Partition] = s
+	}
+	return states, nil
+}
+
 // topics are the source topics to describe.
-func (f Flow) topics(ctx context.Context, topic string) ([]string, error) {
+func (f Flow) topics(ctx context.Context, topic string) (kadm.TopicDetails, error) {
 	if topic != "" {
-		return []string{topic}, nil
+		listed, err := f.Source.ListTopics(ctx, topic)
+		if err == nil {
+			err = listed.Error()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("describe source topic %s: %w", topic, err)
+		}
+		return listed, nil
 	}
 	listed, err := f.Source.ListTopics(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list source topics: %w", err)
 	}
-	var topics []string
-	for _, d := range listed {
-		if d.Err == nil && f.Topics(d.Topic) {
-			topics = append(topics, d.Topic)
-		}
-	}
-	return topics, nil
+	maps.DeleteFunc(listed, func(_ string, d kadm.TopicDetail) bool { return d.Err != nil || !f.Topics(d.Topic) })
+	return listed, nil
 }
 
 // ends are the ends of the remote topics that there are.
@@ -149,54 +186,9 @@ func (f Flow) ends(ctx context.Context, remotes map[string]string) (kadm.ListedO
 	if len(names) == 0 {
 		return nil, nil
 	}
-	ends, err := f.Target.ListEndOffsets(ctx, names...)
+	ends, err := answered(f.Target.ListEndOffsets(ctx, names...))
 	if err != nil {
 		return nil, fmt.Errorf("list end offsets of remote topics: %w", err)
 	}
 	return ends, nil
-}
-
-// describe puts one partition into words.
-func describe(s watermark.State, start, end, target int64, now time.Time) Partition {
-	p := Partition{
-		Topic: s.Partition.Topic, Partition: s.Partition.Partition,
-		SourceStart: start, SourceEnd: end, Next: s.Next, Lag: max(end-max(s.Next, start), 0), TargetEnd: target,
-		Epoch: s.Epoch, AdvancedAt: when(s.AdvancedAt), Skips: s.Skips, Lost: s.Lost,
-	}
-	if s.Owner != "" && now.Before(s.OwnerDeadline) {
-		p.ClaimedUntil = when(s.OwnerDeadline)
-	}
-	if stall := s.Stall; stall != nil {
-		p.Stall = &Stall{
-			Offset: stall.Offset, Since: stall.Since, Kind: string(stall.Kind), Reason: stall.Reason, Attempts: stall.Attempts, RetryAt: when(stall.RetryAt),
-		}
-	}
-	p.Do = advice(p, s)
-	return p
-}
-
-// when is a time, or nil where there is none.
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// advice says what to do next about a partition that does not get on.
-func advice(p Partition, s watermark.State) string {
-	where := fmt.Sprintf(`"topic":%q,"partition":%d`, p.Topic, p.Partition)
-	retry := fmt.Sprintf(`invoke operator with {"action":"release","how":"retry",%s,"epoch":%d}`, where, p.Epoch)
-	switch {
-	case p.Stall == nil && p.Lag > 0 && p.ClaimedUntil == nil:
-		return fmt.Sprintf(`nothing, if it moves; else look at the trigger, or invoke mirror with {"action":"catch-up",%s}`, where)
-	case p.Stall == nil:
-		return ""
-	case s.Stall.Kind == watermark.Refused:
-		return fmt.Sprintf(`raise the limit that the reason names and %s; or leave the record out for good: {"action":"release","how":"skip",%s,"offset":%d,"epoch":%d}`,
-			retry, where, p.Stall.Offset, p.Epoch)
-	case s.Stall.Kind == watermark.NeedsPerson:
-		return "do what the reason says, then " + retry
-	}
-	return "it is tried again by itself; at once: " + retry
 }
