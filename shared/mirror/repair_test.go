@@ -285,3 +285,27 @@ func TestCatchUpLooksOnceMoreAtItsEnd(t *testing.T) {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 }
+
+// TestStepBackIsNotForgottenForADelivery: it was read before the step back that an invocation has found since, so that its
+// record at next - 1 is the one that was mirrored.
+func TestStepBackIsNotForgottenForADelivery(t *testing.T) {
+	t.Parallel()
+	c := newClusters(7)
+	old := c.deliver(4, 6)
+	c.source.end = 6
+	c.target.produce = func(records []*kgo.Record) (int, error) {
+		c.target.append(records)
+		c.regrow(4, 6)
+		return len(records), nil
+	}
+	if err := c.catchUp(t); !errors.Is(err, mirror.ErrStepBack) {
+		t.Fatalf("catch-up: %v, want ErrStepBack", err)
+	}
+	c.target.produce = nil
+	if o := c.run(t, old); o.Err != nil {
+		t.Fatal(o.Err)
+	}
+	if diff := cmp.Diff(append(said(0, 5), "new 4", "new 5"), c.values()); diff != "" {
+		t.Errorf("target (-want +got):\n%s", diff)
+	}
+}
