@@ -108,6 +108,36 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestNotStalled plays changes that name what the partition is not stalled at.
+func TestNotStalled(t *testing.T) {
+	t.Parallel()
+	skip := func(ctx context.Context, o *operate.Task) error { return o.Skip(ctx, orders, 1, 10) }
+	tests := []struct {
+		name   string
+		change func(*watermark.State)
+		do     func(context.Context, *operate.Task) error
+	}{
+		{"skip of the watermark's offset, no stall", func(s *watermark.State) { s.Stall = nil }, skip},
+		{"skip of the watermark's offset, stalled elsewhere", func(s *watermark.State) { s.Stall.Offset = 9 }, skip},
+		{"skip of the stall's offset, watermark elsewhere", func(s *watermark.State) { s.Next = 11 }, skip},
+		{"retry, no stall", func(s *watermark.State) { s.Stall = nil }, func(ctx context.Context, o *operate.Task) error {
+			return o.Retry(ctx, orders, 1)
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := begun(t, test.change)
+			want, _ := m.Get(t.Context(), orders)
+			err := test.do(t.Context(), operate.NewTask(m, unaudited(t)))
+			got, _ := m.Get(t.Context(), orders)
+			if diff := cmp.Diff(want, got); !errors.Is(err, operate.ErrNotStalled) || diff != "" {
+				t.Errorf("err = %v, want %v, and the item as it was (-want +got):\n%s", err, operate.ErrNotStalled, diff)
+			}
+		})
+	}
+}
+
 func TestRetryKeepsTheStallButItsPause(t *testing.T) {
 	t.Parallel()
 	m := begun(t, nil)

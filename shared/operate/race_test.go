@@ -93,3 +93,22 @@ func TestSkipOfWhatGotThroughMeanwhile(t *testing.T) {
 		t.Errorf("err %v, next %d, skips %d, owner %q, want %v, 11, 0, and it given back", err, s.Next, s.Skips, s.Owner, operate.ErrNotStalled)
 	}
 }
+
+// dying loses every commit.
+type dying struct{ *watermarktest.Memory }
+
+var errDied = errors.New("no answer")
+
+func (dying) Commit(context.Context, watermark.Commit) error { return errDied }
+
+// TestDeathUnderTheClaim: whoever takes the partition over next has no producer of ours to fence.
+func TestDeathUnderTheClaim(t *testing.T) {
+	t.Parallel()
+	m := begun(t, nil)
+	var audited []operate.Entry
+	err := operate.NewTask(dying{m}, keep(&audited)).Skip(t.Context(), orders, 1, 10)
+	s, _ := m.Get(t.Context(), orders)
+	if !errors.Is(err, errDied) || s.Next != 10 || s.Owner == "" || len(s.Producers) > 0 {
+		t.Errorf("err %v, next %d, owner %q, producers %v, want %v, 10, a claim, none", err, s.Next, s.Owner, s.Producers, errDied)
+	}
+}
