@@ -15,6 +15,6 @@
 // syncs fed to it, the translation of the same upstream offset may go back, because the sync it rested on may give way to
 // an older one. Who publishes translations has to hold them against the last ones.
 //
-// Syncs are all that MM2 knows. A list of stretches, in which both offsets of every record are known, is to be asked before
-// the slots; its place is the type partition. It changes neither what the slots hold nor the signature of Translate.
+// Syncs are all that MM2 knows. [Runs] know both offsets of every record: where they reach, a group goes on exactly where it
+// was. They travel in a header of the partition's newest sync ([Header]), which Java's readers ignore.
 package offsetsync

@@ -193,6 +193,14 @@ func (r *Runs) shorten(k int, n int64) (unknown bool) {
 	return n > 0
 }
 
+// Tear notes that the source was passed over for a while: what stands in the gap before the next records may have been
+// mirrored by somebody else.
+func (r *Runs) Tear() { r.torn = true }
+
+// CutSince says whether the list was cut since an older one of its partition was merged from it: the source went back, or the
+// target did.
+func (r *Runs) CutSince(older Runs) bool { return r.cuts.count > older.cuts.count }
+
 // Stretches yields the stretches, the oldest first.
 func (r *Runs) Stretches() iter.Seq[Stretch] { return slices.Values(r.list) }
 

@@ -68,15 +68,16 @@ func spaced(a, b *pair, i int) bool {
 	return a == b || bound >= 0 && a.upstream >= bound
 }
 
-// translate answers by the first slot at or below upstream, the newest such sync.
-func (s *slots) translate(upstream int64) int64 {
+// translate answers by the first slot at or below upstream, the newest such sync. What lies between that sync and upstream may
+// be read again.
+func (s *slots) translate(upstream int64) Place {
 	for _, p := range s {
 		switch {
 		case p.upstream == upstream:
-			return p.downstream
+			return Place{Downstream: p.downstream}
 		case p.upstream < upstream:
-			return p.downstream + 1
+			return Place{Downstream: p.downstream + 1, Again: upstream - p.upstream - 1}
 		}
 	}
-	return -1
+	return Place{Downstream: -1}
 }

@@ -21,10 +21,11 @@ type Store struct {
 	loaded     bool
 }
 
-// partition is all that is known of one source partition. It is the place of a list of stretches, which answers before the
-// slots do where it reaches; the slots answer the rest.
+// partition is all that is known of one source partition: its stretches, which answer where they reach, and the slots, which
+// answer the rest.
 type partition struct {
-	slots slots
+	slots  slots
+	header *Header // nil: no sync of ours was read
 }
 
 // New returns an empty store at the beginning of its initial read, in the mode [History].
@@ -62,18 +63,48 @@ func (s *Store) Add(sync mm2.OffsetSync) {
 	p.slots.add(latest)
 }
 
-// Translate returns the downstream offset at which a group goes on whose committed offset on the source partition tp, the
-// next one that it would read, is upstream. It is the downstream offset of the newest kept sync at or below upstream, or
-// one more if that sync lies below.
+// Note takes the header of the sync that was added last. Of several headers of a partition the one with the highest epoch
+// is kept, and of equal ones the last: a pass that was held up may write an older one late.
+func (s *Store) Note(tp mm2.TopicPartition, h Header) {
+	if p := s.partitions[tp]; p != nil && (p.header == nil || h.Epoch >= p.header.Epoch) {
+		p.header = &h
+	}
+}
+
+// Place is where a group goes on that fails over.
+type Place struct {
+	Downstream int64 // offset on the target; -1 when upstream is older than all that is known
+	Again      int64 // how many records it may read again there at most; 0: it goes on exactly where it was
+}
+
+// Locate returns where a group goes on whose committed offset on the source partition tp, the next one that it would read, is
+// upstream: by the stretches, exactly or within their bound; where they do not reach, by MM2's rule, the downstream offset of
+// the newest kept sync at or below upstream, or one more if that sync lies below. Where both answer the one further on is
+// right, for neither is ever ahead: syncs may be newer than the stretches (MM2 mirrored meanwhile), or older.
 //
-// It is -1 if every kept sync lies above upstream: the group is too far back for a translation. It is false if there is
-// nothing to go by: no sync of the partition, or an initial read that has not ended.
-func (s *Store) Translate(tp mm2.TopicPartition, upstream int64) (downstream int64, ok bool) {
+// It is false if there is nothing to go by: no sync of the partition, or an initial read that has not ended.
+func (s *Store) Locate(tp mm2.TopicPartition, upstream int64) (Place, bool) {
 	p := s.partitions[tp]
 	if p == nil || !s.loaded {
-		return 0, false
+		return Place{}, false
 	}
-	return p.slots.translate(upstream), true
+	place := p.slots.translate(upstream)
+	if p.header == nil {
+		return place, true
+	}
+	if place.Downstream > p.slots[0].downstream+1 { // of a target that was truncated, or made again, since
+		place = Place{Downstream: -1}
+	}
+	if downstream, again, ok := p.header.Runs.Translate(upstream); ok && downstream >= place.Downstream {
+		place = Place{downstream, again}
+	}
+	return place, true
+}
+
+// Translate is Locate without the bound.
+func (s *Store) Translate(tp mm2.TopicPartition, upstream int64) (downstream int64, ok bool) {
+	place, ok := s.Locate(tp, upstream)
+	return place.Downstream, ok
 }
 
 // Newest returns the newest sync of the source partition tp, during the initial read too; false if there is none.
@@ -84,4 +115,14 @@ func (s *Store) Newest(tp mm2.TopicPartition) (mm2.OffsetSync, bool) {
 	}
 	newest := p.slots[0]
 	return mm2.OffsetSync{TopicPartition: tp, Upstream: newest.upstream, Downstream: newest.downstream}, true
+}
+
+// Header returns what the syncs of the source partition tp carry beside MM2's fields; false if none carries anything. Its
+// runs must not be changed.
+func (s *Store) Header(tp mm2.TopicPartition) (Header, bool) {
+	p := s.partitions[tp]
+	if p == nil || p.header == nil {
+		return Header{}, false
+	}
+	return *p.header, true
 }
