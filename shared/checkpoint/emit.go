@@ -41,8 +41,7 @@ func (t *Task) checkpoint(ctx context.Context, held func(context.Context) error)
 		return err
 	}
 	plan := Make(View{Syncs: t.syncs.store, Remote: remote, Target: bounds, Last: t.checkpoints.last}, groups)
-	t.metrics.Add(CheckpointsUntranslatable, int64(plan.Untranslatable))
-	t.metrics.Add(CheckpointsWithheld, int64(plan.Beyond))
+	t.report(ctx, plan)
 	if len(plan.Checkpoints) == 0 {
 		return nil
 	}
@@ -50,6 +49,23 @@ func (t *Task) checkpoint(ctx context.Context, held func(context.Context) error)
 		return err
 	}
 	return t.writeCheckpoints(ctx, plan.Checkpoints)
+}
+
+// report says how exactly the groups would fail over now.
+func (t *Task) report(ctx context.Context, p Plan) {
+	t.metrics.Add(CheckpointsUntranslatable, int64(p.Unsynced+p.TooOld))
+	t.metrics.Add(CheckpointsWithheld, int64(p.Beyond))
+	t.metrics.Max(TranslationsExact, count, int64(p.Exact))
+	t.metrics.Max(TranslationsBounded, count, int64(p.Bounded))
+	t.metrics.Max(RecordsReadAgain, count, p.Again)
+	log := []any{
+		"exact", p.Exact, "bounded", p.Bounded, "read_again_at_most", p.Again, "no_sync", p.Unsynced, "too_old", p.TooOld,
+		"withheld", p.Beyond, "no_offset", p.Uncommitted, "checkpoints", len(p.Checkpoints),
+	}
+	if p.Again > 0 {
+		log = append(log, "worst_group", p.Worst.Group, "worst_partition", p.Worst.Partition.String())
+	}
+	t.log.InfoContext(ctx, "group offsets translated", log...)
 }
 
 // writeCheckpoints awaits every record. One that cannot be written is planned again by the next pass.

@@ -5,8 +5,11 @@ const (
 	PassSucceeded              = "PassSucceeded"              // 1 for a pass that ended well, 0 for one that failed
 	SyncsWritten               = "SyncsWritten"               // offset syncs
 	CheckpointsWritten         = "CheckpointsWritten"         // checkpoints
-	CheckpointsUntranslatable  = "CheckpointsUntranslatable"  // group partitions without a sync to go by, or older than every sync
+	CheckpointsUntranslatable  = "CheckpointsUntranslatable"  // group partitions without a sync to go by, or older than all that is known
 	CheckpointsWithheld        = "CheckpointsWithheld"        // translations past the end of their remote partition
+	TranslationsExact          = "TranslationsExact"          // gauge: group partitions that would fail over without reading a record again
+	TranslationsBounded        = "TranslationsBounded"        // gauge: those that would read some again
+	RecordsReadAgain           = "RecordsReadAgain"           // gauge: how many at most, in the group partition where they are most
 	GroupErrors                = "GroupErrors"                // groups or group partitions that could not be read or written
 	UndecodableRecords         = "UndecodableRecords"         // records of internal topics that are not what they should be
 	InternalTopicsNotCompacted = "InternalTopicsNotCompacted" // internal topics with another cleanup policy

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tidemark/shared/mm2"
+	"tidemark/shared/offsetsync"
 )
 
 // Committed is where a group stands on the source.
@@ -26,9 +27,9 @@ type Bounds struct{ Start, End int64 }
 
 // Translator translates upstream offsets; *offsetsync.Store is one.
 type Translator interface {
-	// Translate returns the downstream offset at which a group that stands at upstream goes on; false when there is no
-	// sync to go by, -1 when upstream is older than every sync.
-	Translate(tp mm2.TopicPartition, upstream int64) (downstream int64, ok bool)
+	// Locate returns where a group that stands at upstream goes on, and how many records it may read again there; false when
+	// there is no sync to go by, -1 when upstream is older than all that is known.
+	Locate(tp mm2.TopicPartition, upstream int64) (offsetsync.Place, bool)
 }
 
 // View is what a plan is made of. Nothing in it changes while the plan is made.
@@ -43,10 +44,16 @@ type View struct {
 type Plan struct {
 	Checkpoints []mm2.Checkpoint // in order of group, topic and partition
 
-	Uncommitted    int // group partitions without an offset
-	Untranslatable int // no sync to go by, or older than every sync
-	Beyond         int // translated past the end of the remote partition, or there is none: withheld until it is there
-	Unchanged      int // equal to the last checkpoint, or behind it while the group is not
+	Uncommitted int // group partitions without an offset
+	Unsynced    int // no sync to go by
+	TooOld      int // older than every sync and all stretches
+	Beyond      int // translated past the end of the remote partition, or there is none: withheld until it is there
+	Unchanged   int // equal to the last checkpoint, or behind it while the group is not
+
+	Exact   int      // translated, whether written or unchanged: nothing is read again
+	Bounded int      // translated: some records may be read again
+	Again   int64    // how many at most, in the group partition where they are most
+	Worst   Position // that one
 }
 
 // Make plans the checkpoints of groups, by MM2's rules (MirrorCheckpointTask.checkpointsForGroup): null, negative and
@@ -82,21 +89,39 @@ func (p *Plan) translate(v View, c Committed) (mm2.Checkpoint, bool) {
 		p.Uncommitted++
 		return mm2.Checkpoint{}, false
 	}
-	downstream, ok := v.Syncs.Translate(c.Partition, c.Offset)
-	if !ok || downstream < 0 {
-		p.Untranslatable++
+	place, ok := v.Syncs.Locate(c.Partition, c.Offset)
+	switch {
+	case !ok:
+		p.Unsynced++
+		return mm2.Checkpoint{}, false
+	case place.Downstream < 0:
+		p.TooOld++
 		return mm2.Checkpoint{}, false
 	}
 	remote := mm2.TopicPartition{Topic: v.Remote[c.Partition.Topic], Partition: c.Partition.Partition}
 	bounds, exists := v.Target[remote]
-	if downstream = max(downstream, bounds.Start); !exists || downstream > bounds.End {
+	downstream := max(place.Downstream, bounds.Start)
+	if !exists || downstream > bounds.End {
 		p.Beyond++
 		return mm2.Checkpoint{}, false
 	}
-	last, ok := v.Last[Position{c.Group, remote}]
-	if ok && last.Downstream <= bounds.End && c.Offset >= last.Upstream && downstream <= last.Downstream {
+	p.count(Position{c.Group, remote}, place.Again)
+	last, written := v.Last[Position{c.Group, remote}]
+	if written && last.Downstream <= bounds.End && c.Offset >= last.Upstream && downstream <= last.Downstream {
 		p.Unchanged++
 		return mm2.Checkpoint{}, false
 	}
 	return mm2.Checkpoint{TopicPartition: remote, Group: c.Group, Upstream: c.Offset, Downstream: downstream, Metadata: c.Metadata}, true
+}
+
+// count notes how exactly a group partition was translated.
+func (p *Plan) count(at Position, again int64) {
+	if again == 0 {
+		p.Exact++
+		return
+	}
+	p.Bounded++
+	if again > p.Again {
+		p.Again, p.Worst = again, at
+	}
 }

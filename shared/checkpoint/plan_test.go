@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tidemark/shared/checkpoint"
 	"tidemark/shared/mm2"
@@ -63,8 +64,8 @@ func TestMake(t *testing.T) {
 		{"past the sync", view(store(syncOf("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 10, 5)}}},
 		{"at the sync", view(store(syncOf("t", 0, 7, 8))), []checkpoint.Committed{committed("g", 0, 7)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 7, 8)}}},
 		{"downstream 0 is written", view(store(syncOf("t", 0, 5, 0))), []checkpoint.Committed{committed("g", 0, 5)}, checkpoint.Plan{Checkpoints: []mm2.Checkpoint{written("g", 5, 0)}}},
-		{"no sync of the partition", view(store(syncOf("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 1, 10)}, checkpoint.Plan{Untranslatable: 1}},
-		{"older than every sync", view(store(syncOf("t", 0, 30, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{Untranslatable: 1}},
+		{"no sync of the partition", view(store(syncOf("t", 0, 3, 4))), []checkpoint.Committed{committed("g", 1, 10)}, checkpoint.Plan{Unsynced: 1}},
+		{"older than every sync", view(store(syncOf("t", 0, 30, 4))), []checkpoint.Committed{committed("g", 0, 10)}, checkpoint.Plan{TooOld: 1}},
 		{"no offset", view(store(syncOf("t", 0, 1, 3))), []checkpoint.Committed{committed("g", 0, -1)}, checkpoint.Plan{Uncommitted: 1}},
 		{"no further downstream", view(history, written("g", 13, 6)), []checkpoint.Committed{committed("g", 0, 14)}, checkpoint.Plan{Unchanged: 1}},
 		{"downstream went back with the store", view(history, written("g", 13, 9)), []checkpoint.Committed{committed("g", 0, 13)}, checkpoint.Plan{Unchanged: 1}},
@@ -80,7 +81,8 @@ func TestMake(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, checkpoint.Make(test.view, test.groups)); diff != "" {
+			exactness := cmpopts.IgnoreFields(checkpoint.Plan{}, "Exact", "Bounded", "Again", "Worst") // TestExactness
+			if diff := cmp.Diff(test.want, checkpoint.Make(test.view, test.groups), exactness); diff != "" {
 				t.Errorf("Make (-want +got):\n%s", diff)
 			}
 		})
@@ -92,25 +94,128 @@ func bounded(v checkpoint.View, start, end int64) checkpoint.View {
 	return v
 }
 
+// listed is a store with one sync of t-0 at upstream 199, whose header says that 100 to 149 stand at 1000 to 1049, and, behind
+// a marker, 151 to 199 at 1050 to 1098.
+func listed(t *testing.T) *offsetsync.Store {
+	t.Helper()
+	s := offsetsync.New()
+	s.Add(syncOf("t", 0, 199, 1098))
+	h := offsetsync.Header{TopicID: "id", Epoch: 3}
+	h.Runs.Extend(100, 1000, 50, false)
+	h.Runs.Extend(151, 1050, 49, true)
+	s.Note(tp("t", 0), h)
+	s.Loaded()
+	return s
+}
+
+// TestExactness puts groups inside the stretches, between them, before and behind.
+func TestExactness(t *testing.T) {
+	t.Parallel()
+	v := bounded(view(listed(t)), 0, 1099)
+	groups := []checkpoint.Committed{
+		committed("first", 0, 100), committed("inside", 0, 120), committed("marker", 0, 150), committed("end", 0, 200),
+		committed("behind", 0, 210), committed("before", 0, 99), committed("elsewhere", 1, 100),
+	}
+	want := checkpoint.Plan{
+		Checkpoints: []mm2.Checkpoint{written("behind", 210, 1099), written("end", 200, 1099), written("first", 100, 1000), written("inside", 120, 1020), written("marker", 150, 1050)},
+		Exact:       4, Bounded: 1, Again: 10, Worst: checkpoint.Position{Group: "behind", Partition: tp("us.t", 0)}, TooOld: 1, Unsynced: 1,
+	}
+	if diff := cmp.Diff(want, checkpoint.Make(v, groups)); diff != "" {
+		t.Errorf("Make (-want +got):\n%s", diff)
+	}
+}
+
+// item is the state of a partition of t that was mirrored up to next, the newest record at last, under an epoch and a topic id.
+func item(partition int32, next, last, epoch int64, topicID string, runs *offsetsync.Runs) watermark.State {
+	s := watermark.New(tp("t", partition))
+	s.Next, s.DownstreamNext, s.DownstreamLast, s.Epoch, s.TopicID = next, last+3, last, epoch, topicID
+	if runs != nil {
+		s.Runs, _ = runs.AppendBinary(nil) // never an error
+	}
+	return s
+}
+
 func TestDueSyncs(t *testing.T) {
 	t.Parallel()
-	state := func(partition int32, next, last int64) watermark.State {
-		s := watermark.New(tp("t", partition))
-		s.Next, s.DownstreamNext, s.DownstreamLast = next, last+3, last
-		return s
-	}
 	states := []watermark.State{
-		state(3, 10, 7),             // moved
-		state(1, 10, 7),             // newest already
-		state(0, 10, 7),             // never synced
-		state(2, 10, 7),             // the topic has a later one
-		state(4, 0, watermark.None), // begun, nothing mirrored
-		watermark.New(tp("t", 5)),   // claimed only
+		item(3, 10, 7, 1, "", nil),             // moved
+		item(1, 10, 7, 1, "", nil),             // newest already
+		item(0, 10, 7, 1, "", nil),             // never synced
+		item(2, 10, 7, 1, "", nil),             // the topic has a later one
+		item(4, 0, watermark.None, 1, "", nil), // begun, nothing mirrored
+		watermark.New(tp("t", 5)),              // claimed only
 	}
 	s := store(syncOf("t", 1, 9, 7), syncOf("t", 2, 12, 9), syncOf("t", 3, 8, 6))
-	want := []mm2.OffsetSync{syncOf("t", 0, 9, 7), syncOf("t", 3, 9, 7)}
-	if diff := cmp.Diff(want, checkpoint.DueSyncs(states, s.Newest)); diff != "" {
+	var got []mm2.OffsetSync
+	for _, due := range checkpoint.DueSyncs(states, s) {
+		got = append(got, due.OffsetSync)
+	}
+	if diff := cmp.Diff([]mm2.OffsetSync{syncOf("t", 0, 9, 7), syncOf("t", 3, 9, 7)}, got); diff != "" {
 		t.Errorf("DueSyncs (-want +got):\n%s", diff)
+	}
+}
+
+// TestHeaders is about what a sync carries, and when it is due for that.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	follows := new(offsetsync.Runs)
+	follows.Extend(180, 1079, 40, false)
+	cut := new(offsetsync.Runs)
+	cut.Extend(180, 1079, 20, false)
+	cut.Cut(160)
+	again := *cut
+	again.Extend(160, 1099, 5, true)
+	made := new(offsetsync.Runs)
+	made.Extend(0, 0, 200, false)
+	made.Cut(0)
+	made.Extend(0, 1099, 30, true)
+	tests := []struct {
+		name     string
+		item     watermark.State
+		due      bool
+		upstream int64
+		places   map[int64]int64 // by the new header
+	}{
+		{"goes on", item(0, 220, 1118, 4, "id", follows), true, 219, map[int64]int64{120: 1020, 150: 1050, 199: 1098, 219: 1118, 220: 1119}},
+		{"nothing new", item(0, 200, 1098, 4, "id", follows), false, 0, nil},
+		{"went back by hand", item(0, 180, 1098, 4, "id", follows), false, 0, nil},
+		{"truncated", item(0, 165, 1103, 4, "id", &again), true, 164, map[int64]int64{120: 1020, 155: 1054, 160: 1099, 164: 1103, 165: 1104}},
+		{"truncated, as an older item says", item(0, 165, 1103, 2, "id", &again), false, 0, nil},
+		{"made again", item(0, 30, 1128, 4, "other", made), true, 29, map[int64]int64{0: 1099, 29: 1128}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := listed(t)
+			due := checkpoint.DueSyncs([]watermark.State{test.item}, s)
+			if (len(due) == 1) != test.due {
+				t.Fatalf("%d syncs are due, want one: %t", len(due), test.due)
+			}
+			if !test.due {
+				return
+			}
+			if due[0].Upstream != test.upstream || due[0].Epoch != max(test.item.Epoch, 3) || due[0].TopicID != test.item.TopicID {
+				t.Errorf("sync of %d, epoch %d, topic %q", due[0].Upstream, due[0].Epoch, due[0].TopicID)
+			}
+			s.Add(due[0].OffsetSync)
+			s.Note(tp("t", 0), due[0].Header)
+			for upstream, want := range test.places {
+				if got, ok := s.Locate(tp("t", 0), upstream); got != (offsetsync.Place{Downstream: want}) || !ok {
+					t.Errorf("Locate(%d) = %+v, %t, want %d exactly", upstream, got, ok, want)
+				}
+			}
+		})
+	}
+}
+
+// TestHeaderIsWrittenWhereNoneIs: MM2, or an older version, wrote the newest sync.
+func TestHeaderIsWrittenWhereNoneIs(t *testing.T) {
+	t.Parallel()
+	runs := new(offsetsync.Runs)
+	runs.Extend(5, 3, 5, false)
+	s := store(syncOf("t", 0, 9, 7))
+	if due := checkpoint.DueSyncs([]watermark.State{item(0, 10, 7, 1, "id", runs)}, s); len(due) != 1 || due[0].Upstream != 9 {
+		t.Errorf("DueSyncs = %+v, want the same sync with a header", due)
 	}
 }
 

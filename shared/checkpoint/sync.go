@@ -6,7 +6,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tidemark/shared/mm2"
 	"tidemark/shared/offsetsync"
 	"tidemark/shared/watermark"
 )
@@ -28,17 +27,17 @@ func (t *Task) sync(ctx context.Context, held func(context.Context) error, state
 	if err := t.readSyncs(ctx); err != nil {
 		return err
 	}
-	due := DueSyncs(states, t.syncs.store.Newest)
+	due := DueSyncs(states, t.syncs.store)
 	if len(due) == 0 {
 		return nil
 	}
 	records := make([]*kgo.Record, len(due))
 	for i, s := range due {
-		key, err := s.Key()
+		r, err := s.Record(t.syncs.feed.topic)
 		if err != nil {
 			return fmt.Errorf("encode sync of %s: %w", s.TopicPartition, err)
 		}
-		records[i] = &kgo.Record{Topic: t.syncs.feed.topic, Key: key, Value: s.Value()}
+		records[i] = r
 	}
 	if err := held(ctx); err != nil {
 		return err
@@ -54,13 +53,7 @@ func (t *Task) sync(ctx context.Context, held func(context.Context) error, state
 func (t *Task) readSyncs(ctx context.Context) error {
 	store := t.syncs.store
 	forget := func() { store.Load(offsetsync.History) } // the checkpoints are read before anything is translated
-	skipped, err := t.syncs.feed.read(ctx, forget, func(r *kgo.Record) error {
-		s, err := mm2.DecodeOffsetSync(r.Key, r.Value)
-		if err == nil {
-			store.Add(s)
-		}
-		return err
-	})
+	skipped, err := t.syncs.feed.read(ctx, forget, func(r *kgo.Record) error { return take(store, r) })
 	t.metrics.Add(UndecodableRecords, int64(skipped))
 	if err == nil {
 		store.Loaded()

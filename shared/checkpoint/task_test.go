@@ -17,6 +17,7 @@ import (
 
 	"tidemark/shared/checkpoint"
 	"tidemark/shared/mm2"
+	"tidemark/shared/offsetsync"
 	"tidemark/shared/watermark"
 )
 
@@ -266,15 +267,24 @@ func TestIncompleteReadPlansNothing(t *testing.T) {
 func TestUndecodableRecordsAreSkipped(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.topics["mm2-offset-syncs.us.internal"] = []*kgo.Record{{Offset: 0, Key: []byte{255}, Value: []byte{1}}, {Offset: 1}}
+	bare := syncOf("t", 0, 4, 4)
+	key, err := bare.Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.topics["mm2-offset-syncs.us.internal"] = []*kgo.Record{
+		{Offset: 0, Key: []byte{255}, Value: []byte{1}},
+		{Offset: 1},
+		{Offset: 2, Key: key, Value: bare.Value(), Headers: []kgo.RecordHeader{{Key: offsetsync.HeaderKey, Value: []byte("of a later version")}}},
+	}
 	w.topics["us.checkpoints.internal"] = []*kgo.Record{{Offset: 0, Key: []byte{0, 9}, Value: []byte{1}}, {Offset: 1}}
 	w.mirrored(5, 4)
 	w.group("app", 5, nil)
 	if err := pass(t, w.task(nil), 1); err != nil {
 		t.Fatal(err)
 	}
-	if counts := w.gauge(); counts[checkpoint.UndecodableRecords] != 2 || counts[checkpoint.CheckpointsWritten] != 1 {
-		t.Errorf("counts %v, want 2 records skipped and a checkpoint written", counts)
+	if counts := w.gauge(); counts[checkpoint.UndecodableRecords] != 3 || counts[checkpoint.CheckpointsWritten] != 1 || counts[checkpoint.SyncsWritten] != 0 {
+		t.Errorf("counts %v, want 2 records and a header skipped, and a checkpoint written by the bare sync", counts)
 	}
 }
 
@@ -333,7 +343,7 @@ func TestShortIntervalsLoopInsideTheInvocation(t *testing.T) {
 
 func TestTopicThatIsNotCompactedIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[string]int64{"": 0, "compact": 0, "delete": 3} {
+	for policy, want := range map[string]int64{"": 0, "compact": 0, "delete": 2} {
 		w := newWorld()
 		w.policy = policy
 		if err := pass(t, w.task(nil), 1); err != nil {

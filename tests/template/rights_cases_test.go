@@ -93,12 +93,12 @@ func cases() []rightsCase {
 			"separator",
 			changes{"ReplicationPolicySeparator": "__"},
 			instead("us.*", "us__*"),
-			instead("us.*", "us__*", "mm2-offset-syncs.us.internal", "mm2-offset-syncs__us__internal", "us.checkpoints.internal", "us__checkpoints__internal"),
+			instead("us.*", "us__*", "mm2-offset-syncs.us.internal", "mm2-offset-syncs__us__internal", "us.checkpoints.internal", "us__checkpoints__internal", "us.heartbeats", "us__heartbeats"),
 		},
 		{
 			"separator outside internal names",
 			changes{"ReplicationPolicySeparator": "__", "ReplicationPolicyInternalTopicSeparatorEnabled": "false"},
-			instead("us.*", "us__*"), instead("us.*", "us__*"),
+			instead("us.*", "us__*"), instead("us.*", "us__*", "us.heartbeats", "us__heartbeats"),
 		},
 		{
 			"offset syncs on the source",

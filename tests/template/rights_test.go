@@ -95,7 +95,7 @@ func checkpointRights() []string {
 		// The target: the internal topics.
 		"Allow kafka-cluster:Connect, kafka-cluster:DescribeCluster, kafka-cluster:WriteDataIdempotently on target",
 		"Allow kafka-cluster:DescribeTopic on target topic us.*",
-		internalRights("mm2-offset-syncs.us.internal", "us.checkpoints.internal"),
+		internalRights("mm2-offset-syncs.us.internal", "us.checkpoints.internal", "us.heartbeats"),
 		"Allow kafka-cluster:AlterGroup, kafka-cluster:DescribeGroup on target group tidemark.us+eu.*",
 	}
 }
