@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/shared/mm2"
+	"tidemark/shared/offsetsync"
 	"tidemark/shared/watermark"
 )
 
@@ -89,10 +90,27 @@ func (t *Task) SetPosition(ctx context.Context, tp mm2.TopicPartition, epoch, ne
 	}
 	return t.change(ctx, "set-position", tp, epoch, func(s *watermark.State) error {
 		// The runs stay: what is sent again keeps its first copy until the source has passed it, see offsetsync.Runs.Cut.
+		if next > s.Next { // whoever mirrored meanwhile may have put what is left out on the target
+			torn, err := tear(s.Runs)
+			if err != nil {
+				return err
+			}
+			s.Runs = torn
+		}
 		s.Next, s.NextDigest, s.DownstreamLast = next, nil, watermark.None
 		s.Origin, s.TrustFrom, s.Stall, s.AdvancedAt = min(s.Origin, next), 0, nil, time.Now()
 		return nil
 	})
+}
+
+// tear notes in coded runs that offsets were passed over.
+func tear(coded []byte) ([]byte, error) {
+	var runs offsetsync.Runs
+	if err := runs.UnmarshalBinary(coded); err != nil {
+		return nil, fmt.Errorf("read runs of the item: %w", err)
+	}
+	runs.Tear()
+	return runs.AppendBinary(nil)
 }
 
 // claimed is how long a change may take.

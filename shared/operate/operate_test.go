@@ -168,6 +168,9 @@ func TestSetPosition(t *testing.T) {
 		got, _ := m.Get(t.Context(), orders)
 		want.Epoch, want.Next, want.Origin, want.AdvancedAt = 2, test.to, test.origin, got.AdvancedAt
 		want.DownstreamLast, want.NextDigest, want.TrustFrom, want.Stall = watermark.None, nil, 0, nil
+		if test.to == 40 { // what was left out may have been mirrored by somebody else: the next records explain no gap
+			want.Runs[0] |= 0x80
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("item after SetPosition(%d) (-want +got):\n%s", test.to, diff)
 		}
