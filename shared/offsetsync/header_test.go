@@ -137,3 +137,21 @@ func TestLocateAfterTheTargetWentBack(t *testing.T) {
 		}
 	}
 }
+
+// TestLowerSyncCutsTheStretches: the source went back, and what stands there now is not what the list says. The list of the
+// caller stays as it was.
+func TestLowerSyncCutsTheStretches(t *testing.T) {
+	t.Parallel()
+	s := store(offsetsync.History, []pair{{99, 199}}, nil)
+	h := offsetsync.Header{Epoch: 1, Runs: runs([3]int64{0, 100, 100})}
+	s.Note(orders, h)
+	s.Add(mm2.OffsetSync{TopicPartition: orders, Upstream: 40, Downstream: 300})
+	for upstream, want := range map[int64]offsetsync.Place{39: {Downstream: 139}, 40: {Downstream: 300}, 60: {Downstream: 301, Again: 19}} {
+		if got, ok := s.Locate(orders, upstream); got != want || !ok {
+			t.Errorf("Locate(%d) = %+v, %t, want %+v", upstream, got, ok, want)
+		}
+	}
+	if got, _, _ := h.Runs.Translate(60); got != 160 {
+		t.Errorf("the list was changed: Translate(60) = %d", got)
+	}
+}

@@ -201,6 +201,22 @@ func (r *Runs) Tear() { r.torn = true }
 // target did.
 func (r *Runs) CutSince(older Runs) bool { return r.cuts.count > older.cuts.count }
 
+// follow says whether the list can be what followed a sync older than all of it: not when the sync lies past the list's
+// beginning on the target, nor past where either log was cut since the list was begun, for other records stand there by now.
+func (r *Runs) follow(sync pair) bool {
+	within := func(lowest, at int64) bool { return lowest == 0 || at < lowest-1 }
+	return sync.downstream < r.list[0].Downstream && within(r.cuts.lowest.upstream, sync.upstream) && within(r.cuts.lowest.downstream, sync.downstream)
+}
+
+// Last returns where the newest record that is noted stands on both sides; false when none is.
+func (r *Runs) Last() (upstream, downstream int64, ok bool) {
+	k := len(r.list) - 1
+	if k < 0 {
+		return 0, 0, false
+	}
+	return r.list[k].upstreamEnd() - 1, r.list[k].downstreamEnd() - 1, true
+}
+
 // Stretches yields the stretches, the oldest first.
 func (r *Runs) Stretches() iter.Seq[Stretch] { return slices.Values(r.list) }
 

@@ -68,16 +68,24 @@ func spaced(a, b *pair, i int) bool {
 	return a == b || bound >= 0 && a.upstream >= bound
 }
 
-// translate answers by the first slot at or below upstream, the newest such sync. What lies between that sync and upstream may
-// be read again.
-func (s *slots) translate(upstream int64) Place {
+// newest is the newest sync at or below upstream, the first slot's that is; nil if there is none.
+func (s *slots) newest(upstream int64) *pair {
 	for _, p := range s {
-		switch {
-		case p.upstream == upstream:
-			return Place{Downstream: p.downstream}
-		case p.upstream < upstream:
-			return Place{Downstream: p.downstream + 1, Again: upstream - p.upstream - 1}
+		if p.upstream <= upstream {
+			return p
 		}
 	}
-	return Place{Downstream: -1}
+	return nil
+}
+
+// place is where a group at upstream goes on by a sync at or below it: at its record, or behind it. What lies between the two
+// may be read again. Without a sync the group is too far back.
+func (p *pair) place(upstream int64) Place {
+	switch {
+	case p == nil:
+		return Place{Downstream: -1}
+	case p.upstream == upstream:
+		return Place{Downstream: p.downstream}
+	}
+	return Place{Downstream: p.downstream + 1, Again: upstream - p.upstream - 1}
 }

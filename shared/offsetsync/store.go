@@ -1,6 +1,10 @@
 package offsetsync
 
-import "tidemark/shared/mm2"
+import (
+	"slices"
+
+	"tidemark/shared/mm2"
+)
 
 // Mode says what a store makes of the syncs that it is fed before Loaded (KAFKA-15905; Java's mustReadToEnd).
 type Mode uint8
@@ -26,6 +30,7 @@ type Store struct {
 type partition struct {
 	slots  slots
 	header *Header // nil: no sync of ours was read
+	epoch  int64   // of the newest header
 }
 
 // New returns an empty store at the beginning of its initial read, in the mode [History].
@@ -47,8 +52,8 @@ func (s *Store) Load(m Mode) {
 func (s *Store) Loaded() { s.loaded = true }
 
 // Add takes the next sync of the topic, in topic order. One whose upstream offset lies below the newest one of its
-// partition means that the source went back: all older syncs of the partition are dropped. Equal upstream offsets do not
-// mean that. Offsets are not checked.
+// partition means that the source went back: all older syncs of the partition are dropped, and stretches past it. Equal
+// upstream offsets do not mean that. Offsets are not checked.
 func (s *Store) Add(sync mm2.OffsetSync) {
 	p := s.partitions[sync.TopicPartition]
 	if p == nil {
@@ -56,6 +61,12 @@ func (s *Store) Add(sync mm2.OffsetSync) {
 		s.partitions[sync.TopicPartition] = p
 	}
 	latest := &pair{upstream: sync.Upstream, downstream: sync.Downstream}
+	if p.header != nil && latest.upstream < p.slots[0].upstream {
+		h := *p.header
+		h.Runs.list = slices.Clone(h.Runs.list)
+		h.Runs.cutUpstream(latest.upstream)
+		p.header = &h
+	}
 	if !s.loaded && s.mode == LatestOnly {
 		p.slots.fill(latest)
 		return
@@ -66,8 +77,16 @@ func (s *Store) Add(sync mm2.OffsetSync) {
 // Note takes the header of the sync that was added last. Of several headers of a partition the one with the highest epoch
 // is kept, and of equal ones the last: a pass that was held up may write an older one late.
 func (s *Store) Note(tp mm2.TopicPartition, h Header) {
-	if p := s.partitions[tp]; p != nil && (p.header == nil || h.Epoch >= p.header.Epoch) {
-		p.header = &h
+	if p := s.partitions[tp]; p != nil && h.Epoch >= p.epoch {
+		p.header, p.epoch = &h, h.Epoch
+	}
+}
+
+// Doubt says that what the headers of a partition say may be of a source that is no more: the newest cannot be read, or its
+// log is gone. They are not gone by any more.
+func (s *Store) Doubt(tp mm2.TopicPartition) {
+	if p := s.partitions[tp]; p != nil {
+		p.header = nil
 	}
 }
 
@@ -79,8 +98,7 @@ type Place struct {
 
 // Locate returns where a group goes on whose committed offset on the source partition tp, the next one that it would read, is
 // upstream: by the stretches, exactly or within their bound; where they do not reach, by MM2's rule, the downstream offset of
-// the newest kept sync at or below upstream, or one more if that sync lies below. Where both answer the one further on is
-// right, for neither is ever ahead: syncs may be newer than the stretches (MM2 mirrored meanwhile), or older.
+// the newest kept sync at or below upstream, or one more if that sync lies below.
 //
 // It is false if there is nothing to go by: no sync of the partition, or an initial read that has not ended.
 func (s *Store) Locate(tp mm2.TopicPartition, upstream int64) (Place, bool) {
@@ -88,17 +106,19 @@ func (s *Store) Locate(tp mm2.TopicPartition, upstream int64) (Place, bool) {
 	if p == nil || !s.loaded {
 		return Place{}, false
 	}
-	place := p.slots.translate(upstream)
-	if p.header == nil {
-		return place, true
+	sync := p.slots.newest(upstream)
+	if p.header == nil || len(p.header.Runs.list) == 0 {
+		return sync.place(upstream), true
 	}
-	if place.Downstream > p.slots[0].downstream+1 { // of a target that was truncated, or made again, since
-		place = Place{Downstream: -1}
+	runs := &p.header.Runs
+	downstream, again, reaches := runs.Translate(upstream)
+	switch {
+	case reaches && (sync == nil || sync.upstream < runs.known().upstream): // no sync says more
+		return Place{downstream, again}, true
+	case !reaches && sync != nil && !runs.follow(*sync):
+		return Place{Downstream: -1}, true
 	}
-	if downstream, again, ok := p.header.Runs.Translate(upstream); ok && downstream >= place.Downstream {
-		place = Place{downstream, again}
-	}
-	return place, true
+	return sync.place(upstream), true
 }
 
 // Translate is Locate without the bound.
