@@ -160,6 +160,8 @@ func TestHeaders(t *testing.T) {
 	t.Parallel()
 	follows := new(offsetsync.Runs)
 	follows.Extend(180, 1079, 40, false)
+	same := new(offsetsync.Runs)
+	same.Extend(180, 1079, 20, false)
 	cut := new(offsetsync.Runs)
 	cut.Extend(180, 1079, 20, false)
 	cut.Cut(160)
@@ -177,9 +179,10 @@ func TestHeaders(t *testing.T) {
 		places   map[int64]int64 // by the new header
 	}{
 		{"goes on", item(0, 220, 1118, 4, "id", follows), true, 219, map[int64]int64{120: 1020, 150: 1050, 199: 1098, 219: 1118, 220: 1119}},
-		{"nothing new", item(0, 200, 1098, 4, "id", follows), false, 0, nil},
-		{"went back by hand", item(0, 180, 1098, 4, "id", follows), false, 0, nil},
+		{"nothing new", item(0, 200, 1098, 4, "id", same), false, 0, nil},
+		{"went back by hand", item(0, 180, watermark.None, 4, "id", same), false, 0, nil},
 		{"truncated", item(0, 165, 1103, 4, "id", &again), true, 164, map[int64]int64{120: 1020, 155: 1054, 160: 1099, 164: 1103, 165: 1104}},
+		{"passed over what expired", item(0, 230, 1098, 4, "id", same), false, 0, nil},
 		{"truncated, as an older item says", item(0, 165, 1103, 2, "id", &again), false, 0, nil},
 		{"made again", item(0, 30, 1128, 4, "other", made), true, 29, map[int64]int64{0: 1099, 29: 1128}},
 	}

@@ -27,6 +27,9 @@ func (t *Task) sync(ctx context.Context, held func(context.Context) error, state
 	if err := t.readSyncs(ctx); err != nil {
 		return err
 	}
+	for _, tp := range Outdated(states, t.syncs.store) {
+		t.syncs.store.Doubt(tp)
+	}
 	due := DueSyncs(states, t.syncs.store)
 	if len(due) == 0 {
 		return nil

@@ -26,24 +26,28 @@ type History interface {
 	Header(tp mm2.TopicPartition) (offsetsync.Header, bool)
 }
 
-// DueSyncs returns the offset syncs that the state items call for: one per partition whose watermark moved since the
-// newest sync read back from the topic, or whose stretches are not in the topic (MM2 wrote the newest sync, or an older
-// version of this program). A sync names a record, the newest mirrored one, never the position behind it: Java's stores
-// translate what lies past a sync to its downstream offset + 1, and one past a position could be a record that the group has
-// not read.
+// DueSyncs returns the offset syncs that the state items call for: one per partition of which a newer record was mirrored than
+// the newest sync read back from the topic names, or whose stretches are not in the topic (MM2 wrote the newest sync, or an
+// older version of this program).
 func DueSyncs(states []watermark.State, h History) []Sync {
 	var due []Sync
 	for _, s := range states {
-		if !s.Begun() || s.DownstreamLast == watermark.None {
+		var short offsetsync.Runs
+		readable := short.UnmarshalBinary(s.Runs) == nil // what a newer program wrote adds nothing
+		sync, ok := newest(s, short)
+		if !ok {
 			continue
 		}
-		sync := Sync{OffsetSync: mm2.OffsetSync{TopicPartition: s.Partition, Upstream: s.Next - 1, Downstream: s.DownstreamLast}}
 		last, synced := h.Newest(s.Partition)
 		long, listed := h.Header(s.Partition)
-		switch moved := cmp.Compare(sync.Upstream, last.Upstream); {
-		case !synced, moved > 0, moved == 0 && !listed && len(s.Runs) > 0, moved < 0 && listed && wentBack(long, s):
-			sync.Header = extended(long, s)
-			due = append(due, sync)
+		switch {
+		case !synced, sync.Upstream > last.Upstream, sync == last && !listed && len(s.Runs) > 0, listed && wentBack(long, s, short):
+			header := offsetsync.Header{TopicID: s.TopicID, Epoch: max(s.Epoch, long.Epoch), Runs: long.Runs}
+			if readable {
+				header.Runs = offsetsync.Merge(long.Runs, short)
+				header.Runs.Fold(headerBytes)
+			}
+			due = append(due, Sync{sync, header})
 		}
 	}
 	slices.SortFunc(due, func(a, b Sync) int {
@@ -52,25 +56,40 @@ func DueSyncs(states []watermark.State, h History) []Sync {
 	return due
 }
 
+// Outdated returns the partitions whose newest header is of a log that is no more, while nothing of the present one was noted
+// that a sync could name.
+func Outdated(states []watermark.State, h History) []mm2.TopicPartition {
+	var outdated []mm2.TopicPartition
+	for _, s := range states {
+		long, listed := h.Header(s.Partition)
+		var short offsetsync.Runs
+		if !listed || short.UnmarshalBinary(s.Runs) != nil {
+			continue
+		}
+		if _, ok := newest(s, short); !ok && wentBack(long, s, short) {
+			outdated = append(outdated, s.Partition)
+		}
+	}
+	return outdated
+}
+
+// newest is the sync of the newest mirrored record; false if there is none. A sync names a record, never the position behind
+// it: Java's stores translate what lies past a sync to its downstream offset + 1, and one past a position could be a record
+// that the group has not read. The watermark may stand further on, behind records that were skipped or have expired.
+func newest(s watermark.State, short offsetsync.Runs) (mm2.OffsetSync, bool) {
+	upstream, downstream, ok := short.Last()
+	if !ok {
+		upstream, downstream, ok = s.Next-1, s.DownstreamLast, s.Begun() && s.DownstreamLast != watermark.None
+	}
+	return mm2.OffsetSync{TopicPartition: s.Partition, Upstream: upstream, Downstream: downstream}, ok
+}
+
 // wentBack says whether the source really is another log than the one of the newest header, or was cut since: only then may
 // the upstream side of a sync go back, for a lower one makes Java's stores forget the partition's history
 // (OffsetSyncStore.updateExistingSyncs). An item that was read before the header was made says nothing.
-func wentBack(long offsetsync.Header, s watermark.State) bool {
+func wentBack(long offsetsync.Header, s watermark.State, short offsetsync.Runs) bool {
 	recreated := long.TopicID != "" && s.TopicID != "" && long.TopicID != s.TopicID
-	merged := extended(long, s)
-	return s.Epoch >= long.Epoch && (recreated || merged.Runs.CutSince(long.Runs))
-}
-
-// extended is the header that knows what the last one and the item know. Stretches of an item that this program cannot read
-// add nothing.
-func extended(long offsetsync.Header, s watermark.State) offsetsync.Header {
-	h := offsetsync.Header{TopicID: s.TopicID, Epoch: max(s.Epoch, long.Epoch), Runs: long.Runs}
-	var short offsetsync.Runs
-	if short.UnmarshalBinary(s.Runs) == nil {
-		h.Runs = offsetsync.Merge(long.Runs, short)
-		h.Runs.Fold(headerBytes)
-	}
-	return h
+	return s.Epoch >= long.Epoch && (recreated || short.CutSince(long.Runs))
 }
 
 // Record encodes a sync for the offset-syncs topic.
@@ -100,6 +119,7 @@ func take(store *offsetsync.Store, r *kgo.Record) error {
 		}
 		var h offsetsync.Header
 		if err := h.UnmarshalBinary(header.Value); err != nil {
+			store.Doubt(sync.TopicPartition)
 			return err
 		}
 		store.Note(sync.TopicPartition, h)
