@@ -77,7 +77,7 @@ func state(tp mm2.TopicPartition, item map[string]types.AttributeValue) (waterma
 	}
 	s.Epoch, s.Owner, s.OwnerDeadline, s.Producers = r.number("epoch", 0), r.text("owner"), r.instant("owner_deadline"), r.numbers("producers")
 	s.TopicID, s.Next, s.DownstreamNext = r.text("topic_id"), r.number("next", watermark.None), r.number("downstream_next", watermark.None)
-	s.Origin = r.number("origin", 0)
+	s.Origin, s.Wanted = r.number("origin", 0), r.number("wanted", 0)
 	s.DownstreamLast, s.TrustFrom = r.number("downstream_last", watermark.None), r.number("trust_from", 0)
 	s.Runs, s.Skips, s.Lost = r.binary("runs"), r.number("skips", 0), r.number("lost", 0)
 	s.NextDigest, s.AdvancedAt, s.RecordTimestamp = r.binary("next_digest"), r.instant("advanced_at"), r.instant("record_timestamp")

@@ -77,6 +77,15 @@ func (s *Store) Commit(ctx context.Context, c watermark.Commit) error {
 	return err
 }
 
+// Leave implements mirror.StateStore.
+func (s *Store) Leave(ctx context.Context, l watermark.Leave) error {
+	before, refused, err := s.update(ctx, l.Partition, leave(l))
+	if err == nil && refused {
+		_, err = before.Leave(l)
+	}
+	return err
+}
+
 // Get returns a state, strongly consistent; a blank one if the partition was never claimed.
 func (s *Store) Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State, error) {
 	consistent := true

@@ -97,6 +97,7 @@ func commit(c watermark.Commit) update {
 	}
 	if to.Owner == "" {
 		u.remove = append(u.remove, "#owner")
+		u.unseen(c.Seen).assign("wanted", count(to.Wanted))
 	}
 	u.assign("owner_deadline", instant(to.OwnerDeadline)).assign("producers", list(to.Producers))
 	u.assign("next", offset(to.Next)).assign("downstream_next", offset(to.DownstreamNext)).assign("downstream_last", offset(to.DownstreamLast))
@@ -104,6 +105,23 @@ func commit(c watermark.Commit) update {
 	u.assign("runs", binary(to.Runs)).assign("skips", count(to.Skips)).assign("lost", count(to.Lost)).assign("stall", stallValue(to.Stall))
 	u.assign("advanced_at", instant(to.AdvancedAt)).assign("record_timestamp", instant(to.RecordTimestamp))
 	return u.done()
+}
+
+// leave is watermark.State.Leave as an update.
+func leave(l watermark.Leave) update {
+	u := newUpdate("#owner = :owner").name("owner").value("owner", owner(l.Owner)).unseen(l.Seen)
+	return u.assign("wanted", number(l.Wanted)).done()
+}
+
+// unseen adds the condition that nobody has left records since wanted was seen.
+func (u *update) unseen(seen int64) *update {
+	u.name("wanted")
+	if seen == 0 {
+		u.condition += " AND attribute_not_exists(#wanted)"
+		return u
+	}
+	u.condition += " AND #wanted = :seen"
+	return u.value("seen", number(seen))
 }
 
 // owner is a nonce to compare with. An empty one is nobody's: no item has it.

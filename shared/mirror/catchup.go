@@ -14,10 +14,29 @@ import (
 )
 
 // catchUpOwner begins the nonce of a catch-up that the scheduled pass invoked: it comes again until the partition has
-// caught up, so that deliveries may leave their records to it.
+// caught up, so that deliveries may leave their records to it. They note that in the item, for one that lies below the
+// watermark may be the only one ever to show that the source stepped back.
 const catchUpOwner = "c:"
 
 func isCatchUp(owner string) bool { return strings.HasPrefix(owner, catchUpOwner) }
+
+// claimOrLeave claims a delivery's partition, or leaves its records to a catch-up that has it; then left says which.
+func (t *Task) claimOrLeave(ctx context.Context, d Delivery) (p *progress, left, err error) {
+	for {
+		p, err := t.claim(ctx, d.Partition, rand.Text())
+		held := (*watermark.HeldError)(nil)
+		if !errors.As(err, &held) || !isCatchUp(held.Owner) {
+			return p, nil, err
+		}
+		wanted := max(held.Wanted+1, d.end())
+		switch errLeave := t.state.Leave(ctx, watermark.Leave{Partition: d.Partition, Owner: held.Owner, Seen: held.Wanted, Wanted: wanted}); {
+		case errLeave == nil:
+			return nil, err, nil
+		case !errors.Is(errLeave, watermark.ErrOvertaken):
+			return nil, nil, fmt.Errorf("leave records to a catch-up: %w", errLeave)
+		}
+	}
+}
 
 // isCatchUp says whether this stands for a catch-up, which no event brings: it holds no records and has no key.
 func (d Delivery) isCatchUp() bool { return d.Key == "" }
@@ -43,24 +62,40 @@ func (t *Task) CatchUp(ctx context.Context, tp mm2.TopicPartition, scheduled boo
 	defer p.producer.Release()
 	d := Delivery{Partition: tp}
 	if s := p.state.Stall; scheduled && s != nil && time.Now().Before(s.RetryAt) {
-		return t.release(ctx, p, s)
+		return p.giveBack(func() error { return t.release(ctx, p, s) })
 	}
 	work, cancel := t.leaveMargin(ctx)
 	defer cancel()
-	failure := t.carry(work, inv, p, d, t.rest)
-	if failure == nil || errors.Is(failure, errTooLate) {
-		// A delivery may have left its records here that showed a step back of the source.
-		if last, err := t.recheck(ctx, p, d); err == nil && last == changed {
-			failure = ErrStepBack
+	for {
+		failure := t.carry(work, inv, p, d, t.rest)
+		commit := func() error { return t.commit(ctx, p, d, failure) }
+		err := commit()
+		if wanted := (*watermark.WantedError)(nil); errors.As(err, &wanted) {
+			if p.seen, p.state.Wanted = wanted.Wanted, wanted.Wanted; failure == nil {
+				continue // one of those deliveries may have shown that the source stepped back
+			}
+			err = p.giveBack(commit)
 		}
+		switch {
+		case err != nil:
+			return errors.Join(failure, fmt.Errorf("commit %s at %d: %w", tp, p.state.Next, err))
+		case errors.Is(failure, errTooLate):
+			return nil // the next one goes on where this one stands
+		}
+		return failure
 	}
-	if err := t.commit(ctx, p, d, failure); err != nil {
-		return errors.Join(failure, fmt.Errorf("commit %s at %d: %w", tp, p.state.Next, err))
+}
+
+// giveBack commits without having looked at what deliveries left meanwhile: it stays wanted, and the next owner looks.
+func (p *progress) giveBack(commit func() error) error {
+	for {
+		err := commit()
+		wanted := (*watermark.WantedError)(nil)
+		if !errors.As(err, &wanted) {
+			return err
+		}
+		p.seen, p.state.Wanted = wanted.Wanted, wanted.Wanted
 	}
-	if errors.Is(failure, errTooLate) {
-		return nil // the next one goes on where this one stands
-	}
-	return failure
 }
 
 // rest is the plan of a catch-up: all that is stable on the source now.

@@ -18,8 +18,11 @@ type StateStore interface {
 	Claim(ctx context.Context, c watermark.Claim) (watermark.Grant, error)
 	// Begin sets the positions of a partition at its first contact; watermark.ErrOvertaken if the claim is gone.
 	Begin(ctx context.Context, b watermark.Begin) error
-	// Commit moves a claimed partition on; watermark.ErrOvertaken if the claim is gone.
+	// Commit moves a claimed partition on; watermark.ErrOvertaken if the claim is gone. It is a *watermark.WantedError when the
+	// claim would be given back and its owner does not know of all that was left to it.
 	Commit(ctx context.Context, c watermark.Commit) error
+	// Leave leaves a delivery's records to an owner; watermark.ErrOvertaken if the claim is gone, or another Leave came between.
+	Leave(ctx context.Context, l watermark.Leave) error
 }
 
 // errTooLate says that the invocation has too little time left to start or to go on.
@@ -58,7 +61,7 @@ func (t *Task) claimOnce(ctx context.Context, tp mm2.TopicPartition, owner strin
 	grant, err := t.attempt(ctx, tp, owner, producer.ID())
 	p := &progress{
 		remote:   mm2.TopicPartition{Topic: remote, Partition: tp.Partition},
-		producer: producer, state: grant.State, from: grant.State.Next,
+		producer: producer, state: grant.State, from: grant.State.Next, seen: grant.State.Wanted,
 		unsettled: grant.Settle && grant.State.Begun(), foreign: grant.Foreign, until: grant.Until,
 	}
 	if err == nil {

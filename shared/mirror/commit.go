@@ -78,7 +78,7 @@ func (t *Task) write(ctx context.Context, p *progress, owner string, deadline ti
 	if s.Next >= s.TrustFrom {
 		s.TrustFrom = 0
 	}
-	if err := t.state.Commit(ctx, watermark.Commit{Owner: p.state.Owner, From: p.from, State: s}); err != nil {
+	if err := t.state.Commit(ctx, watermark.Commit{Owner: p.state.Owner, From: p.from, Seen: p.seen, State: s}); err != nil {
 		return err
 	}
 	p.state.Producers, p.state.AdvancedAt, p.state.TrustFrom = producers, s.AdvancedAt, s.TrustFrom

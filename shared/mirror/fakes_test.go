@@ -167,6 +167,7 @@ type fakeTarget struct {
 	letters []*kgo.Record // the dead letter queue
 
 	produce func(records []*kgo.Record) (int, error) // nil: all are appended
+	err     error                                    // of Read
 }
 
 func (f *fakeTarget) ClusterID(context.Context) (string, error) { return f.id, nil }
@@ -200,6 +201,9 @@ func (f *fakeTarget) Ends(context.Context, mm2.TopicPartition) (mirror.Ends, err
 }
 
 func (f *fakeTarget) Read(_ context.Context, _ mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
+	if f.err != nil {
+		return func(yield func([]*kgo.Record, error) bool) { yield(nil, f.err) }
+	}
 	return within(f.log, from, to)
 }
 

@@ -265,23 +265,57 @@ func TestFirstDeliveryOfAnotherLog(t *testing.T) {
 	}
 }
 
-// TestCatchUpLooksOnceMoreAtItsEnd: deliveries may have left records to it that showed a step back of the source.
-func TestCatchUpLooksOnceMoreAtItsEnd(t *testing.T) {
+// regrowAndLeave lets the source step back to 4 and grow to 6 while a catch-up delivers, and the trigger deliver that: the
+// catch-up has the partition, so the records are left to it.
+func (c *clusters) regrowAndLeave(t *testing.T) {
+	t.Helper()
+	c.regrow(4, 6)
+	if o := c.run(t, c.deliver(4, 5)); o.Err != nil || o.Parked == nil || c.item(t).Wanted != 6 {
+		t.Errorf("delivery: error %v, parked %v, wanted %d, want it left up to 6", o.Err, o.Parked, c.item(t).Wanted)
+	}
+}
+
+// TestCatchUpLooksAtWhatWasLeft: the only delivery that shows a step back of the source may come while a catch-up is at it.
+func TestCatchUpLooksAtWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	c := newClusters(6)
 	c.target.produce = func(records []*kgo.Record) (int, error) {
+		c.target.produce = nil
 		c.target.append(records)
-		c.regrow(4, 6) // while the catch-up is at it
+		c.regrowAndLeave(t)
 		return len(records), nil
 	}
-	if err := c.catchUp(t); !errors.Is(err, mirror.ErrStepBack) || c.item(t).Stall == nil {
-		t.Errorf("catch-up: %v, stall %+v, want ErrStepBack", err, c.item(t).Stall)
-	}
-	c.target.produce = nil
 	if err := c.catchUp(t); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(append(said(0, 5), "new 4", "new 5"), c.values()); diff != "" {
+		t.Errorf("target (-want +got):\n%s", diff)
+	}
+	if s := c.item(t); s.Wanted != 0 || s.Owner != "" {
+		t.Errorf("wanted %d, owner %q when all was looked at", s.Wanted, s.Owner)
+	}
+}
+
+// TestCatchUpLeavesWhatItCannotLookAt: it fails, so that the next owner looks.
+func TestCatchUpLeavesWhatItCannotLookAt(t *testing.T) {
+	t.Parallel()
+	c := newClusters(6)
+	c.target.produce = func(records []*kgo.Record) (int, error) {
+		c.target.produce = nil
+		c.target.append(records[:5])
+		c.regrowAndLeave(t)
+		return 5, mirror.ErrDenied
+	}
+	if err := c.catchUp(t); !errors.Is(err, mirror.ErrDenied) {
+		t.Fatalf("catch-up: %v, want ErrDenied", err)
+	}
+	if s := c.item(t); s.Owner != "" || s.Next != 5 || s.Wanted != 6 {
+		t.Fatalf("owner %q, next %d, wanted %d, want it given back at 5 with what was left", s.Owner, s.Next, s.Wanted)
+	}
+	if err := c.task().CatchUp(t.Context(), orders, false); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(append(said(0, 4), "new 4", "new 5"), c.values()); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 }
@@ -293,15 +327,15 @@ func TestStepBackIsNotForgottenForADelivery(t *testing.T) {
 	c := newClusters(7)
 	old := c.deliver(4, 6)
 	c.source.end = 6
-	c.target.produce = func(records []*kgo.Record) (int, error) {
-		c.target.append(records)
-		c.regrow(4, 6)
-		return len(records), nil
+	if err := c.catchUp(t); err != nil {
+		t.Fatal(err)
 	}
-	if err := c.catchUp(t); !errors.Is(err, mirror.ErrStepBack) {
-		t.Fatalf("catch-up: %v, want ErrStepBack", err)
+	c.regrow(4, 6)
+	c.target.err = errors.New("connection refused")
+	if err := c.catchUp(t); !errors.Is(err, c.target.err) {
+		t.Fatalf("catch-up: %v, want it to fail where it compares", err)
 	}
-	c.target.produce = nil
+	c.target.err = nil
 	if o := c.run(t, old); o.Err != nil {
 		t.Fatal(o.Err)
 	}

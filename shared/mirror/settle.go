@@ -75,16 +75,17 @@ const (
 // recheck asks whether the source still holds the record that was mirrored last, delivered or else fetched: a log that was
 // truncated and has regrown delivers the same offsets with other records. It is asked when a delivery holds what is below
 // the watermark, of a partition that is stalled or not settled, for a step back that was found once must not be forgotten
-// because the trigger goes on at next, and by catch-ups. A delivered record shows which log its delivery is of, not what the
-// source holds now: of a stalled partition, only the source is asked.
+// because the trigger goes on at next, where deliveries left records that may have shown one, and by catch-ups. A delivered
+// record shows which log its delivery is of, not what the source holds now: of a doubtful partition, only the source is asked.
 func (t *Task) recheck(ctx context.Context, p *progress, d Delivery) (verdict, error) {
 	next := p.state.Next
 	below := len(d.Offsets) > 0 && d.Offsets[0] < next
-	if !below && p.state.Stall == nil && !p.unsettled && !d.isCatchUp() || next <= p.state.Origin {
+	doubtful := p.state.Stall != nil || p.state.Wanted > 0
+	if !below && !doubtful && !p.unsettled && !d.isCatchUp() || next <= p.state.Origin {
 		return unchanged, nil
 	}
 	i := sort.Search(len(d.Offsets), func(i int) bool { return d.Offsets[i] >= next-1 })
-	if p.state.Stall == nil && i < len(d.Offsets) && d.Offsets[i] == next-1 {
+	if !doubtful && i < len(d.Offsets) && d.Offsets[i] == next-1 {
 		return p.compareLast(d.Records[i]), nil
 	}
 	var expired *ExpiredError

@@ -9,7 +9,6 @@ package mirror
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -95,9 +94,9 @@ func (t *Task) Run(ctx context.Context, deliveries []Delivery) []Outcome {
 // partition takes one delivery all the way. Whatever is durable when a step fails is committed; the rest is the trigger's
 // to bring again, unless the partition is parked: then it is a later delivery's, or a catch-up's, to read from the source.
 func (t *Task) partition(ctx context.Context, inv *invocation, d Delivery) Outcome {
-	p, err := t.claim(ctx, d.Partition, rand.Text())
-	if left := (*watermark.HeldError)(nil); errors.As(err, &left) && isCatchUp(left.Owner) {
-		return Outcome{Key: d.Key, Parked: fmt.Errorf("leave records to a catch-up: %w", err)}
+	p, left, err := t.claimOrLeave(ctx, d)
+	if left != nil {
+		return Outcome{Key: d.Key, Parked: fmt.Errorf("leave records to a catch-up: %w", left)}
 	}
 	if err != nil {
 		return t.failed(d, watermark.None, fmt.Errorf("claim %s: %w", d.Partition, err))
@@ -158,6 +157,7 @@ func (t *Task) prepare(ctx context.Context, p *progress, topic Topic, d Delivery
 	if err := t.settle(ctx, p, topic, d); err != nil {
 		return fmt.Errorf("settle %s at %d: %w", d.Partition, p.state.Next, err)
 	}
+	p.state.Wanted = 0
 	return nil
 }
 
@@ -182,6 +182,7 @@ type progress struct {
 	until     time.Time // when they hand over no more
 	fenced    bool      // nothing of theirs can land any more
 
+	seen    int64            // the item's Wanted as known; State.Wanted is what of it was not looked at yet
 	proven  bool             // what the delivery holds below Next is a redelivery
 	unknown bool             // records were handed over whose outcome is not known
 	moved   bool             // whether Next moved since the last commit

@@ -133,7 +133,7 @@ func (t *Task) change(ctx context.Context, action string, tp mm2.TopicPartition,
 		return fmt.Errorf("claim %s: %w", tp, err)
 	}
 	after, refusal := t.changed(ctx, Entry{Action: action, Partition: tp, Epoch: epoch}, grant, apply)
-	if err := t.state.Commit(ctx, watermark.Commit{Owner: owner, From: grant.State.Next, State: after}); err != nil {
+	if err := t.state.Commit(ctx, watermark.Commit{Owner: owner, From: grant.State.Next, Seen: grant.State.Wanted, State: after}); err != nil {
 		return errors.Join(refusal, fmt.Errorf("commit %s: %w", tp, err))
 	}
 	return refusal

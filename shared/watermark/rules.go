@@ -33,6 +33,7 @@ type HeldError struct {
 	Partition mm2.TopicPartition
 	Owner     string
 	Until     time.Time // when the claim may be taken over
+	Wanted    int64     // as the item has it
 }
 
 // Error implements error.
@@ -53,7 +54,7 @@ func (s State) Take(c Claim) (Grant, error) {
 		return Grant{State: s, Settle: true, Foreign: foreign, Until: c.Now}, nil
 	}
 	if s.Owner != "" && c.Now.Before(s.OwnerDeadline) {
-		return Grant{}, &HeldError{Partition: s.Partition, Owner: s.Owner, Until: s.OwnerDeadline}
+		return Grant{}, &HeldError{Partition: s.Partition, Owner: s.Owner, Until: s.OwnerDeadline, Wanted: s.Wanted}
 	}
 	g := Grant{Settle: s.Owner != "" || len(s.Producers) > 0, Foreign: slices.Clone(s.Producers), Until: s.OwnerDeadline}
 	s.Partition = c.Partition
@@ -95,25 +96,61 @@ func (s State) Begin(b Begin) (State, error) {
 type Commit struct {
 	Owner string // the holder
 	From  int64  // the Next that this commit starts from; None if the partition was not begun
+	Seen  int64  // the Wanted that the holder knows of
 	// State is what the item says afterwards, under the holder's epoch. Without an Owner it gives the claim back. That is
 	// only for a holder that knows the outcome of everything it handed over: then Producers are empty, or, when it could
 	// not settle what it found, the ids that it found, and OwnerDeadline the time after which they hand over no more. A
 	// holder that does not know an outcome keeps Owner, OwnerDeadline and Producers, for the next one to settle; one that
-	// goes on may extend OwnerDeadline and, once all is settled, reduce Producers to its own.
+	// goes on may extend OwnerDeadline and, once all is settled, reduce Producers to its own. Wanted is what it leaves to look
+	// at; only a commit that gives the claim back changes it.
 	State State
 }
 
+// WantedError is returned to a holder that gives its claim back without knowing of all deliveries that left their records to
+// it. One of them may have shown that the source is another log by now: look, and commit again.
+type WantedError struct{ Wanted int64 }
+
+// Error implements error.
+func (e *WantedError) Error() string {
+	return fmt.Sprintf("deliveries left their records, up to %d, to the claim's owner", e.Wanted)
+}
+
 // Commit decides a commit. It needs epoch, owner and the Next it starts from: without the last, a delayed duplicate of an
-// older commit of the same claim moves Next back. One that was applied already is granted again. Anything else is
-// [ErrOvertaken].
+// older commit of the same claim moves Next back. One that gives the claim back has to know of all that was left to its
+// owner ([*WantedError]). One that was applied already is granted again. Anything else is [ErrOvertaken].
 func (s State) Commit(c Commit) (State, error) {
 	if s.heldBy(c.Owner, c.State.Epoch) && s.Next == c.From {
-		return c.State, nil
+		to := c.State
+		switch released := to.Owner == ""; {
+		case !released:
+			to.Wanted = s.Wanted
+		case s.Wanted != c.Seen:
+			return s, &WantedError{s.Wanted}
+		}
+		return to, nil
 	}
 	if c.Owner != "" && s.Epoch == c.State.Epoch && s.Owner == c.State.Owner && s.Next == c.State.Next {
 		return s, nil // epochs are never shared: only this holder can have written its Next under its epoch
 	}
 	return s, ErrOvertaken
+}
+
+// Leave leaves the records of a delivery to the owner of a live claim, who reads them from the source.
+type Leave struct {
+	Partition mm2.TopicPartition
+	Owner     string // the one that was met
+	Seen      int64  // the Wanted that was met with it
+	Wanted    int64  // behind the delivery's last record, and more than Seen: two deliveries are told apart
+}
+
+// Leave decides a leave. The claim has to be that owner's still, and nobody else may have left records meanwhile, else it is
+// [ErrOvertaken]: claim again.
+func (s State) Leave(l Leave) (State, error) {
+	if l.Owner == "" || s.Owner != l.Owner || s.Wanted != l.Seen {
+		return s, ErrOvertaken
+	}
+	s.Wanted = l.Wanted
+	return s, nil
 }
 
 // heldBy says whether a claim is still its owner's. Nobody is no owner.

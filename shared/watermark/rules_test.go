@@ -72,3 +72,40 @@ func TestCommitRefusesADelayedDuplicate(t *testing.T) {
 		t.Errorf("delayed duplicate: next %d, err %v, want next 2, ErrOvertaken", after.Next, err)
 	}
 }
+
+// TestNothingLeftIsForgotten: an owner gives its claim back only when it knows of all deliveries that left their records.
+func TestNothingLeftIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := watermark.State{Epoch: 1, Owner: "c:1", Next: 5}
+	back := func(seen, wanted int64) watermark.Commit {
+		to := s
+		to.Owner, to.Wanted = "", wanted
+		return watermark.Commit{Owner: "c:1", From: 5, Seen: seen, State: to}
+	}
+	leave := func(owner string, seen, wanted int64) error {
+		after, err := s.Leave(watermark.Leave{Owner: owner, Seen: seen, Wanted: wanted})
+		s = after
+		return err
+	}
+	if err := leave("c:2", 0, 6); !errors.Is(err, watermark.ErrOvertaken) || s.Wanted != 0 {
+		t.Errorf("left to who has no claim: %v, wanted %d", err, s.Wanted)
+	}
+	if err := leave("c:1", 0, 6); err != nil || s.Wanted != 6 {
+		t.Fatalf("first leave: %v, wanted %d", err, s.Wanted)
+	}
+	if err := leave("c:1", 0, 6); !errors.Is(err, watermark.ErrOvertaken) || s.Wanted != 6 {
+		t.Errorf("a leave that does not know of the first: %v, wanted %d", err, s.Wanted)
+	}
+	wanted := (*watermark.WantedError)(nil)
+	if after, err := s.Commit(back(0, 0)); !errors.As(err, &wanted) || wanted.Wanted != 6 || after.Owner != "c:1" {
+		t.Errorf("given back unknowing: %v, owner %q", err, after.Owner)
+	}
+	keep := back(0, 0)
+	keep.State.Owner, keep.State.Next = "c:1", 6
+	if after, err := s.Commit(keep); err != nil || after.Wanted != 6 || after.Next != 6 {
+		t.Errorf("kept: %v, wanted %d, next %d", err, after.Wanted, after.Next)
+	}
+	if after, err := s.Commit(back(6, 0)); err != nil || after.Owner != "" || after.Wanted != 0 {
+		t.Errorf("given back knowing: %v, owner %q, wanted %d", err, after.Owner, after.Wanted)
+	}
+}

@@ -1,9 +1,10 @@
 // Package watermark is the durable truth about one source partition: how far it is mirrored, and who may move it.
 //
-// [State] is the item. It changes in three ways only: a [Claim] takes it for one epoch, a [Begin] gives it its positions
-// at the first contact, and a [Commit] moves it on. Whoever holds an older epoch can change nothing. The package decides
-// what each may do and is pure: no I/O, no clock. Stores make the decision atomic; package watermarktest runs one suite
-// over every store, and its in-memory store calls nothing but these rules.
+// [State] is the item. It changes in four ways only: a [Claim] takes it for one epoch, a [Begin] gives it its positions
+// at the first contact, a [Commit] moves it on, and a [Leave] tells its owner of a delivery that does not wait for it.
+// Whoever holds an older epoch can change nothing. The package decides what each may do and is pure: no I/O, no clock.
+// Stores make the decision atomic; package watermarktest runs one suite over every store, and its in-memory store calls
+// nothing but these rules.
 package watermark
 
 import (
@@ -24,6 +25,7 @@ type State struct {
 	Owner         string    // nonce of the invocation that holds the claim; empty when released
 	OwnerDeadline time.Time // from here on neither the owner nor any of Producers hands anything to the target; not set when released
 	Producers     []int64   // producer ids that may still have records on their way to the target; empty when released
+	Wanted        int64     // deliveries left their records, up to here at most, to an owner; higher with each; 0: none, or all were looked at
 
 	TopicID         string    // the source topic's id (KIP-516) that the positions belong to; empty where brokers have none
 	Origin          int64     // first upstream offset that is mirrored at all; what lies below is not wanted

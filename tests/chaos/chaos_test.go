@@ -79,8 +79,7 @@ func report(t *testing.T, tables []table) {
 		fmt.Fprintf(&b, "\n%-13s", name)
 		for v, n := range all.calls[name] {
 			fmt.Fprintf(&b, "%12d", n)
-			write := name == "claim" || name == "begin" || name == "commit"
-			if n < least && (write || verdict(v) != echo) {
+			if n < least && (isWrite(name) || verdict(v) != echo) {
 				t.Errorf("%s: %s hit %d times, want %d at least", name, verdict(v), n, least)
 			}
 		}

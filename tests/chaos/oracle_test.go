@@ -74,8 +74,10 @@ func (w *world) watch(part int32) {
 	if p.seen != s.TopicID {
 		p.seen, p.watermark, p.floor = s.TopicID, s.Next, s.Next
 	}
-	if p.cuts > 0 {
-		return // what it says of the log as it was is for the end to compare
+	if p.cuts > 0 { // what it says of the log as it was is for the end to compare
+		last := s.Next - 1
+		p.untold = p.untold || last >= p.log.start && last < p.log.end() && p.log.entries[last].kind == compacted
+		return
 	}
 	for offset := p.log.start; offset < min(s.Next, p.log.end()); offset++ {
 		tag := p.log.tagOf(offset)
@@ -86,7 +88,7 @@ func (w *world) watch(part int32) {
 			w.breaks("partition %d: watermark %d passes %d, which is not durable", part, s.Next, offset)
 		}
 	}
-	if s.Next < p.watermark {
+	if s.Next < p.watermark && !p.wiped {
 		w.breaks("partition %d: watermark %d stood at %d before", part, s.Next, p.watermark)
 	}
 	p.watermark = s.Next

@@ -19,13 +19,12 @@ const passPart = -2 // what a parked call of the pass names in place of a partit
 
 // internal are MM2's topics and the groups that they serve.
 type internal struct {
-	lease    checkpoint.Lease
-	topics   map[string][]*kgo.Record
-	groups   map[string][]int64 // next offset to read, by partition
-	ticks    int
-	running  int
-	warm     *checkpointer // the process of a pass that ended; nil: none, or it died
-	reported int           // checkpoints that were checked
+	lease   checkpoint.Lease
+	topics  map[string][]*kgo.Record
+	groups  map[string][]int64 // next offset to read, by partition
+	ticks   int
+	running int
+	warm    *checkpointer // the process of a pass that ended; nil: none, or it died
 }
 
 // checkpointer is one process of the checkpoint function.
@@ -124,7 +123,28 @@ func (w *world) promise(r *kgo.Record) {
 				c.Partition, c.Group, c.Upstream, c.Downstream, p.log.tagOf(offset), copied)
 		}
 	}
-	w.internal.reported++
+	w.hits.events["checkpoint checked"]++
+}
+
+// pair checks an offset sync as it is written: the record that it names stands where it says, wherever the world can tell.
+func (w *world) pair(r *kgo.Record) {
+	s, err := mm2.DecodeOffsetSync(r.Key, r.Value)
+	if err != nil {
+		w.broken = errors.Join(w.broken, err)
+		return
+	}
+	p := w.parts[s.Partition]
+	if p.wiped || p.reborn || p.cuts > 0 || s.Upstream >= p.log.end() {
+		return // it may be of a log that is no more, on either side
+	}
+	tag := p.log.tagOf(s.Upstream)
+	if tag < 0 || p.letters[tag] > 0 {
+		return
+	}
+	if s.Downstream >= p.end() || p.copies[s.Downstream].record.ProducerID != tag {
+		w.breaks("partition %d: a sync says that record %d at %d stands at %d", s.Partition, tag, s.Upstream, s.Downstream)
+	}
+	w.hits.events["offset sync checked"]++
 }
 
 type passLease struct{ *checkpointer }
@@ -200,8 +220,11 @@ func (p passWriter) ProduceSync(ctx context.Context, records ...*kgo.Record) kgo
 			c := *r
 			c.Offset = int64(len(topic))
 			p.w.internal.topics[r.Topic] = append(topic, &c)
-			if r.Topic == "source.checkpoints.internal" {
+			switch r.Topic {
+			case "source.checkpoints.internal":
 				p.w.promise(&c)
+			case "mm2-offset-syncs.source.internal":
+				p.w.pair(&c)
 			}
 		}
 		results = append(results, kgo.ProduceResult{Record: r, Err: err})

@@ -318,6 +318,10 @@ func (s store) Commit(ctx context.Context, c watermark.Commit) error {
 	return s.write(ctx, c.State.Partition.Partition, "commit", func() error { return s.w.state.Commit(ctx, c) })
 }
 
+func (s store) Leave(ctx context.Context, l watermark.Leave) error {
+	return s.write(ctx, l.Partition.Partition, "leave", func() error { return s.w.state.Leave(ctx, l) })
+}
+
 func (s store) write(ctx context.Context, part int32, name string, apply func() error) error {
 	var lost error
 	for range 2 {

@@ -51,6 +51,17 @@ func (m *Memory) Commit(_ context.Context, c watermark.Commit) error {
 	return err
 }
 
+// Leave implements mirror.StateStore.
+func (m *Memory) Leave(_ context.Context, l watermark.Leave) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.get(l.Partition).Leave(l)
+	if err == nil {
+		m.put(s)
+	}
+	return err
+}
+
 // Get returns a state; a blank one if the partition was never claimed.
 func (m *Memory) Get(_ context.Context, tp mm2.TopicPartition) (watermark.State, error) {
 	m.mu.Lock()

@@ -21,6 +21,7 @@ type Store interface {
 	Claim(ctx context.Context, c watermark.Claim) (watermark.Grant, error)
 	Begin(ctx context.Context, b watermark.Begin) error
 	Commit(ctx context.Context, c watermark.Commit) error
+	Leave(ctx context.Context, l watermark.Leave) error
 	// Get returns a state, strongly consistent; a blank one if the partition was never claimed.
 	Get(ctx context.Context, tp mm2.TopicPartition) (watermark.State, error)
 }
@@ -79,9 +80,16 @@ func roundTrip(t *testing.T, store Store) {
 	}
 	want.TopicID, want.Next, want.DownstreamNext = "id-1", 0, 12
 	check("after the beginning")
+	for wanted := int64(1); wanted <= 6; wanted++ {
+		if err := store.Leave(ctx, watermark.Leave{Partition: tp, Owner: "a", Seen: want.Wanted, Wanted: wanted}); err != nil {
+			t.Fatalf("Leave: %v", err)
+		}
+		want.Wanted = wanted
+	}
+	check("after deliveries left their records")
 	commit := func(when string, from int64) {
 		t.Helper()
-		if err := store.Commit(ctx, watermark.Commit{Owner: "a", From: from, State: want}); err != nil {
+		if err := store.Commit(ctx, watermark.Commit{Owner: "a", From: from, Seen: 6, State: want}); err != nil {
 			t.Fatalf("%s: %v", when, err)
 		}
 		check("after " + when)
@@ -93,7 +101,7 @@ func roundTrip(t *testing.T, store Store) {
 	want.AdvancedAt, want.RecordTimestamp, want.OwnerDeadline = instant(6), time.UnixMilli(-1), instant(30_000)
 	commit("a commit that keeps the claim", 0)
 	want.Owner, want.OwnerDeadline, want.Producers, want.Stall, want.RecordTimestamp = "", time.Time{}, nil, nil, time.Time{}
-	want.TrustFrom, want.Runs, want.Skips, want.Lost, want.NextDigest = 0, nil, 0, 0, nil
+	want.TrustFrom, want.Runs, want.Skips, want.Lost, want.NextDigest, want.Wanted = 0, nil, 0, 0, nil, 0
 	commit("the releasing commit", 1<<40)
 }
 
@@ -129,7 +137,7 @@ func oneWinner(t *testing.T, store Store) {
 	}
 }
 
-// sameAsRules plays random claims, beginnings and commits, repeats and stale ones among them, on the store and on the pure
+// sameAsRules plays random claims, beginnings, leaves and commits, repeats and stale ones among them, on the store and on the pure
 // rules, and wants the same answers and the same state after each.
 func sameAsRules(t *testing.T, store Store) {
 	t.Helper()
@@ -142,7 +150,7 @@ func sameAsRules(t *testing.T, store Store) {
 			now += rapid.Int64Range(0, 15).Draw(r, "pause")
 			var got error
 			var want error
-			switch rapid.IntRange(0, 2).Draw(r, "step") {
+			switch rapid.IntRange(0, 3).Draw(r, "step") {
 			case 0:
 				c := drawClaim(r, tp, now)
 				var grant, expected watermark.Grant
@@ -166,6 +174,13 @@ func sameAsRules(t *testing.T, store Store) {
 				got = store.Commit(t.Context(), c)
 				var next watermark.State
 				if next, want = model.Commit(c); want == nil {
+					model = next
+				}
+			case 3:
+				l := drawLeave(r, model)
+				got = store.Leave(t.Context(), l)
+				var next watermark.State
+				if next, want = model.Leave(l); want == nil {
 					model = next
 				}
 			}
@@ -198,7 +213,11 @@ func drawBegin(r *rapid.T, s watermark.State) watermark.Begin {
 }
 
 func drawCommit(r *rapid.T, s watermark.State, now int64) watermark.Commit {
-	c := watermark.Commit{Owner: rapid.SampledFrom([]string{s.Owner, "a", "b"}).Draw(r, "owner"), From: s.Next, State: s}
+	c := watermark.Commit{Owner: rapid.SampledFrom([]string{s.Owner, "a", "b"}).Draw(r, "owner"), From: s.Next, Seen: s.Wanted, State: s}
+	if rapid.IntRange(0, 3).Draw(r, "seen") == 0 {
+		c.Seen = rapid.Int64Range(0, 2).Draw(r, "another")
+	}
+	c.State.Wanted = rapid.SampledFrom([]int64{0, s.Wanted}).Draw(r, "wanted")
 	c.From = max(c.From-rapid.Int64Range(0, 1).Draw(r, "behind"), watermark.None)
 	to := &c.State
 	to.Epoch -= rapid.Int64Range(0, 1).Draw(r, "stale")
@@ -224,10 +243,23 @@ func drawCommit(r *rapid.T, s watermark.State, now int64) watermark.Commit {
 	return c
 }
 
+func drawLeave(r *rapid.T, s watermark.State) watermark.Leave {
+	l := watermark.Leave{Partition: s.Partition, Owner: rapid.SampledFrom([]string{s.Owner, "a", ""}).Draw(r, "owner"), Seen: s.Wanted}
+	if rapid.IntRange(0, 3).Draw(r, "seen") == 0 {
+		l.Seen = rapid.Int64Range(0, 2).Draw(r, "another")
+	}
+	l.Wanted = l.Seen + rapid.Int64Range(1, 2).Draw(r, "records")
+	return l
+}
+
 func sameError(got, want error) bool {
 	var gotHeld, wantHeld *watermark.HeldError
 	if errors.As(got, &gotHeld) && errors.As(want, &wantHeld) {
-		return gotHeld.Owner == wantHeld.Owner && gotHeld.Until.Equal(wantHeld.Until)
+		return gotHeld.Owner == wantHeld.Owner && gotHeld.Until.Equal(wantHeld.Until) && gotHeld.Wanted == wantHeld.Wanted
+	}
+	var gotWanted, wantWanted *watermark.WantedError
+	if errors.As(got, &gotWanted) && errors.As(want, &wantWanted) {
+		return *gotWanted == *wantWanted
 	}
 	return errors.Is(got, want) || got == nil && want == nil
 }
