@@ -123,7 +123,7 @@ func (t *Task) repaired(ctx context.Context, p *progress, d Delivery, yield func
 		piece, fetched = Piece{}, 0
 		return len(whole.Offsets) == 0 || yield(whole, nil)
 	}
-	peeked := t.source.Peek(ctx, d.Partition, p.state.TopicID, d.holes())
+	peeked := t.peek(ctx, p, d)
 	for i, offset := range d.Offsets {
 		for span, err := range t.hole(ctx, p, peeked, position, offset) {
 			if err == nil && !verified {
@@ -162,7 +162,7 @@ type Hole struct{ From, To int64 }
 // holes are those between the delivery's records.
 func (d Delivery) holes() []Hole {
 	var holes []Hole
-	for i, offset := range d.Offsets[1:] {
+	for i, offset := range d.Offsets[min(1, len(d.Offsets)):] {
 		if before := d.Offsets[i] + 1; before < offset {
 			holes = append(holes, Hole{before, offset})
 		}

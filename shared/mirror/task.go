@@ -94,6 +94,8 @@ func (t *Task) Run(ctx context.Context, deliveries []Delivery) []Outcome {
 // partition takes one delivery all the way. Whatever is durable when a step fails is committed; the rest is the trigger's
 // to bring again, unless the partition is parked: then it is a later delivery's, or a catch-up's, to read from the source.
 func (t *Task) partition(ctx context.Context, inv *invocation, d Delivery) Outcome {
+	ahead := t.lookAhead(ctx, inv, d)
+	defer ahead.end()
 	p, left, err := t.claimOrLeave(ctx, d)
 	if left != nil {
 		return Outcome{Key: d.Key, Parked: fmt.Errorf("leave records to a catch-up: %w", left)}
@@ -102,6 +104,7 @@ func (t *Task) partition(ctx context.Context, inv *invocation, d Delivery) Outco
 		return t.failed(d, watermark.None, fmt.Errorf("claim %s: %w", d.Partition, err))
 	}
 	defer p.producer.Release()
+	p.ahead = ahead
 	if stall := p.state.Stall; stall != nil && time.Now().Before(stall.RetryAt) && d.first() >= p.state.Next {
 		return t.leave(ctx, p, d) // what begins below the watermark may show that the source stepped back
 	}
@@ -176,6 +179,7 @@ type progress struct {
 	from     int64           // Next as the item has it; None before the first contact
 	runs     offsetsync.Runs // of the item; State.Runs is its coding, as of the last commit
 	tracker  *tracker.Tracker
+	ahead    *lookahead // into the delivery's holes; nil for a catch-up
 
 	unsettled bool      // the target may hold records of an earlier owner past DownstreamNext
 	foreign   []int64   // the producer ids of earlier owners

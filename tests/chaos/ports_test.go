@@ -65,7 +65,7 @@ func (w *world) step(ctx context.Context, inv *process, part int32, name string)
 		return killBefore, errKilled
 	}
 	inv.seq[part]++
-	c := &call{inv: inv, part: part, name: name, seq: inv.seq[part], verdict: make(chan verdict)}
+	c := &call{inv: inv, part: part, name: name, seq: inv.seq[part], verdict: make(chan verdict, 1)}
 	w.parked = append(w.parked, c)
 	w.mu.Unlock()
 	select {
@@ -156,9 +156,10 @@ func (s source) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, e
 	return mirror.Ends{Start: l.start, LastStable: l.stable, HighWatermark: l.end(), LogEnd: l.end()}, errors.Join(err, after(v))
 }
 
-// Peek explains some of the holes.
+// Peek explains some of the holes. It is under way beside the partition's other calls.
 func (s source) Peek(ctx context.Context, tp mm2.TopicPartition, id string, holes []mirror.Hole) map[int64]mirror.Span {
-	v, err := s.w.step(ctx, s.inv, tp.Partition, "peek")
+	const beside = 1_000 // a number for its calls that no partition has
+	v, err := s.w.step(ctx, s.inv, beside+tp.Partition, "peek")
 	l := &s.w.parts[tp.Partition].log
 	if errors.Join(err, after(v)) != nil || id != l.id {
 		return nil

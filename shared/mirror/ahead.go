@@ -1,0 +1,53 @@
+package mirror
+
+import "context"
+
+// lookahead is a look into a delivery's holes that is taken beside the claim: round trips to the source's leader, which
+// would come on top of those to the state table otherwise. What it finds is as good as the delivery itself, which was read
+// earlier still; it counts only for the topic whose id the claim goes by.
+type lookahead struct {
+	stop  context.CancelFunc
+	done  chan struct{}
+	topic string // id; empty: nothing was looked into
+	spans map[int64]Span
+}
+
+// lookAhead looks into the holes of a delivery, as soon as the topic's id is known.
+func (t *Task) lookAhead(ctx context.Context, inv *invocation, d Delivery) *lookahead {
+	ctx, cancel := t.leaveMargin(ctx)
+	l := &lookahead{stop: cancel, done: make(chan struct{})}
+	holes := d.holes()
+	if len(holes) == 0 {
+		close(l.done)
+		return l
+	}
+	go func() {
+		defer close(l.done)
+		topic, err := inv.topic(d.Partition)
+		if err != nil || topic.ID == "" || ctx.Err() != nil {
+			return
+		}
+		l.spans, l.topic = t.source.Peek(ctx, d.Partition, topic.ID, holes), topic.ID
+	}()
+	return l
+}
+
+// end ends a look that nobody waits for any more. When it returns, nothing of it runs.
+func (l *lookahead) end() {
+	l.stop()
+	<-l.done
+}
+
+// of returns what was found in the topic with an id; false if it was not looked into.
+func (l *lookahead) of(id string) (map[int64]Span, bool) {
+	<-l.done
+	return l.spans, l.topic != "" && l.topic == id
+}
+
+// peek returns what is known of a delivery's holes, by where they begin.
+func (t *Task) peek(ctx context.Context, p *progress, d Delivery) map[int64]Span {
+	if spans, ok := p.ahead.of(p.state.TopicID); ok {
+		return spans
+	}
+	return t.source.Peek(ctx, d.Partition, p.state.TopicID, d.holes())
+}
