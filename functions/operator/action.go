@@ -8,31 +8,61 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/shared/handover"
 	"tidemark/shared/mm2"
 	"tidemark/shared/operate"
 )
 
 // action is the event.
 type action struct {
-	Action    string `json:"action"` // "status", "release" or "set-position"
-	Topic     string `json:"topic"`  // of the source; empty only for the status of all
+	Action    string `json:"action"` // "status", "release", "set-position", "take-over" or "hand-back"
+	Topic     string `json:"topic"`  // of the source; empty only for what concerns all
 	Partition *int32 `json:"partition"`
 	How       string `json:"how"`    // of a release: "retry" or "skip"
 	Offset    *int64 `json:"offset"` // the one to skip, or the position to set
 	Epoch     *int64 `json:"epoch"`  // as the status told it
+
+	OffsetsTopic string `json:"offsets_topic"` // where Connect keeps its positions; empty: a dedicated MM2's topic
+	Connector    string `json:"connector"`     // MM2's source connector there; empty: any when taking over, a dedicated MM2's when handing back
 }
 
 // operator serves actions.
 type operator struct {
-	flow operate.Flow
-	task *operate.Task
+	flow  operate.Flow
+	task  *operate.Task
+	hands handover.Flow
+	log   *slog.Logger
 }
 
-// serve answers an action: a status with the partitions, a change with the changed one as it is then.
-func (o operator) serve(ctx context.Context, a action) ([]operate.Partition, error) {
-	if a.Action == "status" {
+// serve answers an action: a status with the partitions, a change with the changed one as it is then, a change of hands with
+// what was done about each partition.
+func (o operator) serve(ctx context.Context, a action) (any, error) {
+	switch a.Action {
+	case "status":
 		return o.flow.Status(ctx, a.Topic)
+	case "take-over", "hand-back":
+		return o.changeHands(ctx, a)
 	}
+	return o.changed(ctx, a)
+}
+
+// changeHands takes the flow over from MM2, or hands it back.
+func (o operator) changeHands(ctx context.Context, a action) ([]handover.Partition, error) {
+	flow, do := o.hands, handover.Flow.TakeOver
+	if a.Action == "hand-back" {
+		do = handover.Flow.HandBack
+	}
+	flow.Offsets, flow.Connector = a.OffsetsTopic, a.Connector
+	done, err := do(flow, ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Action, err)
+	}
+	o.log.WarnContext(ctx, "audit", "action", a.Action, "partitions", done)
+	return done, nil
+}
+
+// changed changes one partition, and returns its status then.
+func (o operator) changed(ctx context.Context, a action) ([]operate.Partition, error) {
 	if a.Topic == "" || a.Partition == nil || a.Epoch == nil {
 		return nil, errors.New("a change needs topic, partition, and the epoch that the status tells")
 	}
@@ -56,7 +86,7 @@ func (o operator) change(ctx context.Context, a action, tp mm2.TopicPartition) e
 	case a.Action == "set-position" && a.Offset != nil:
 		return o.task.SetPosition(ctx, tp, *a.Epoch, *a.Offset)
 	}
-	return errors.New(`not known: want release with how "retry", or "skip" and an offset, or set-position with an offset`)
+	return errors.New(`not known: want release with how "retry", or "skip" and an offset, set-position with an offset, take-over, or hand-back`)
 }
 
 // audit writes a change to the log before it is made. It asks the handler, for a Logger keeps the handler's error to itself.

@@ -93,7 +93,7 @@ func TestActions(t *testing.T) {
 			if err := json.Unmarshal([]byte(test.event), &event); err != nil {
 				t.Fatal(err)
 			}
-			all, err := o.serve(t.Context(), event)
+			all, err := serve(t.Context(), o, event)
 			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("err = %v, want one that says %q", err, test.want)
 			}
@@ -124,7 +124,7 @@ func TestDoneWithoutStatus(t *testing.T) {
 	m := stalled(t)
 	o := operator{flow: operate.Flow{Source: broken{}, States: m}, task: operate.NewTask(m, audit(slog.New(slog.DiscardHandler)))}
 	partition, epoch := int32(0), int64(1)
-	_, err := o.serve(t.Context(), action{Action: "release", How: "retry", Topic: "orders", Partition: &partition, Epoch: &epoch})
+	_, err := serve(t.Context(), o, action{Action: "release", How: "retry", Topic: "orders", Partition: &partition, Epoch: &epoch})
 	s, _ := m.Get(t.Context(), orders)
 	if !errors.Is(err, errDown) || !strings.Contains(err.Error(), "release orders-0 is done") || s.Epoch != 2 {
 		t.Errorf("err = %v, epoch %d, want one that says that it is done, 2", err, s.Epoch)
@@ -141,4 +141,11 @@ func TestAuditTellsOfALostLine(t *testing.T) {
 	if err := audit(slog.New(slog.NewJSONHandler(full{}, nil)))(t.Context(), operate.Entry{Action: "skip"}); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("audit = %v, want %v", err, io.ErrShortWrite)
 	}
+}
+
+// serve answers an action about partitions.
+func serve(ctx context.Context, o operator, a action) ([]operate.Partition, error) {
+	answer, err := o.serve(ctx, a)
+	all, _ := answer.([]operate.Partition)
+	return all, err
 }

@@ -1,4 +1,5 @@
-// Command operator is what a person invokes: status, release and set-position of a flow's partitions.
+// Command operator is what a person invokes: status, release and set-position of a flow's partitions, and its change of
+// hands from and to MirrorMaker 2.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 
 	"tidemark/shared/config"
 	"tidemark/shared/dynamostate"
+	"tidemark/shared/handover"
 	"tidemark/shared/kafkaclient"
 	"tidemark/shared/mm2"
 	"tidemark/shared/operate"
@@ -39,15 +41,26 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (operato
 		return operator{}, err
 	}
 	access := kafkaclient.NewAccess(sdk)
-	source, errSource := kafkaclient.OpenSource(c.Source, access, log)
-	target, errTarget := kafkaclient.OpenTarget(c.Target, access, log)
-	if err := errors.Join(errSource, errTarget); err != nil {
+	sourceOptions, errSource := kafkaclient.Options(c.Source, access)
+	targetOptions, errTarget := kafkaclient.Options(c.Target, access)
+	source, errOpenSource := kafkaclient.NewSource(sourceOptions, log)
+	target, errOpenTarget := kafkaclient.NewTarget(targetOptions, c.ReplicationFactor, log)
+	if err := errors.Join(errSource, errTarget, errOpenSource, errOpenTarget); err != nil {
+		return operator{}, err
+	}
+	writer, err := target.Writer()
+	if err != nil {
 		return operator{}, err
 	}
 	state := dynamostate.New(dynamodb.NewFromConfig(sdk, dynamostate.Options), c.StateTable)
-	filter := mm2.TopicFilter{Policy: c.Policy, TargetAlias: c.Names.Target, Selected: c.Topics.Match}
+	topics := mm2.TopicFilter{Policy: c.Policy, TargetAlias: c.Names.Target, Selected: c.Topics.Match}.ShouldReplicate
 	return operator{
-		flow: operate.Flow{Source: source.Admin, Target: target.Admin, States: state, Topics: filter.ShouldReplicate, Remote: c.Remote},
+		flow: operate.Flow{Source: source.Admin(), Target: target.Admin(), States: state, Topics: topics, Remote: c.Remote},
 		task: operate.NewTask(state, audit(log)),
+		hands: handover.Flow{
+			Source: source, SourceAdmin: source.Admin(), Target: target, TargetAdmin: target.Admin(), Writer: writer, States: state,
+			Names: c.Names, Topics: topics, Remote: c.Remote, Replication: c.OffsetSyncsReplicationFactor,
+		},
+		log: log,
 	}, nil
 }

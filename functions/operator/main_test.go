@@ -44,12 +44,12 @@ func TestSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	all, err := o.serve(ctx, action{Action: "status"})
+	all, err := serve(ctx, o, action{Action: "status"})
 	if err != nil || len(all) != 2 || all[0].Next != 10 || all[0].SourceEnd != 0 || all[0].TargetEnd != watermark.None || all[1].Next != watermark.None {
 		t.Fatalf("status = %+v, %v, want both partitions, the first at 10, no remote topic", all, err)
 	}
 	partition, position := int32(0), int64(0)
-	all, err = o.serve(ctx, action{Action: "set-position", Topic: "orders", Partition: &partition, Offset: &position, Epoch: &all[0].Epoch})
+	all, err = serve(ctx, o, action{Action: "set-position", Topic: "orders", Partition: &partition, Offset: &position, Epoch: &all[0].Epoch})
 	if err != nil || len(all) != 1 || all[0].Next != 0 || all[0].Epoch != 2 || all[0].Owner != "" || all[0].Unsettled {
 		t.Errorf("set-position = %+v, %v, want the partition at 0, released under epoch 2", all, err)
 	}

@@ -76,10 +76,19 @@ func OpenTarget(c config.Cluster, a Access, log *slog.Logger) (checkpoint.Cluste
 // forCheckpoints gives the cluster a writer. Partition 0 is a record's standard: MM2 reads no other one of its internal
 // topics.
 func (c *cluster) forCheckpoints(log checkpoint.Log) (checkpoint.Cluster, error) {
+	writer, err := c.Writer()
+	if err != nil {
+		return checkpoint.Cluster{}, err
+	}
+	return checkpoint.Cluster{Admin: c.Admin(), Log: log, Writer: writer}, nil
+}
+
+// Writer returns a client of its own that writes records to the partitions that they name.
+func (c *cluster) Writer() (*kgo.Client, error) {
 	writer, err := kgo.NewClient(append(c.options[:len(c.options):len(c.options)],
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RecordDeliveryTimeout(2*retryFor))...)
 	if err != nil {
-		return checkpoint.Cluster{}, fmt.Errorf("configure %s writer: %w", c.role, err)
+		return nil, fmt.Errorf("configure %s writer: %w", c.role, err)
 	}
-	return checkpoint.Cluster{Admin: c.admin(), Log: log, Writer: writer}, nil
+	return writer, nil
 }

@@ -55,7 +55,7 @@ func open(role string, options []kgo.Opt, log *slog.Logger) (*cluster, error) {
 // Close ends the connections.
 func (c *cluster) Close() { c.client.Close() }
 
-func (c *cluster) admin() *kadm.Client { return kadm.NewClient(c.client) }
+func (c *cluster) Admin() *kadm.Client { return kadm.NewClient(c.client) }
 
 // ClusterID implements mirror.Source and mirror.Target; it asks once.
 func (c *cluster) ClusterID(ctx context.Context) (string, error) {

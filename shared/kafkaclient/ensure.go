@@ -38,7 +38,7 @@ func (t *Target) Ensure(ctx context.Context, topic string, partitions int32) err
 
 // create makes a topic. It is no error if somebody else did.
 func (t *Target) create(ctx context.Context, topic string, partitions int32) error {
-	_, err := t.admin().CreateTopic(ctx, partitions, t.replication, nil, topic)
+	_, err := t.Admin().CreateTopic(ctx, partitions, t.replication, nil, topic)
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		return fmt.Errorf("create target topic %s with %d partitions: %w", topic, partitions, denied(t.fault(err), create, topic))
 	}
@@ -47,7 +47,7 @@ func (t *Target) create(ctx context.Context, topic string, partitions int32) err
 
 // grow adds partitions to a topic. It is no error if somebody else did.
 func (t *Target) grow(ctx context.Context, topic string, from, to int32) error {
-	answers, err := t.admin().UpdatePartitions(ctx, int(to), topic)
+	answers, err := t.Admin().UpdatePartitions(ctx, int(to), topic)
 	if err == nil {
 		err = answers[topic].Err
 	}

@@ -55,7 +55,7 @@ func (t *Target) ForgetLimits(topic string) {
 }
 
 func (t *Target) topicConfigs(ctx context.Context, topic string) (map[string]string, error) {
-	answer, err := t.admin().DescribeTopicConfigs(ctx, topic)
+	answer, err := t.Admin().DescribeTopicConfigs(ctx, topic)
 	if err != nil {
 		return nil, err
 	}

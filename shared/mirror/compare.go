@@ -65,7 +65,7 @@ func (l Tail) shifted(pending []*kgo.Record, shift int) (found Match, whole bool
 		if r.Attrs.IsControl() {
 			continue
 		}
-		if position >= len(pending) || !same(r, pending[position]) {
+		if position >= len(pending) || !Same(r, pending[position]) {
 			return found, false
 		}
 		for len(at) < position {
@@ -78,8 +78,8 @@ func (l Tail) shifted(pending []*kgo.Record, shift int) (found Match, whole bool
 	return found, true
 }
 
-// same compares everything that mirroring keeps. The timestamp of a LogAppendTime topic is the broker's own.
-func same(target, source *kgo.Record) bool {
+// Same says whether a record of the target is the copy of one of the source. It compares everything that mirroring keeps. The timestamp of a LogAppendTime topic is the broker's own.
+func Same(target, source *kgo.Record) bool {
 	if !sameBytes(target.Key, source.Key) || !sameBytes(target.Value, source.Value) || len(target.Headers) != len(source.Headers) {
 		return false
 	}

@@ -67,7 +67,7 @@ func (t *Task) compare(ctx context.Context, p *progress, tp mm2.TopicPartition, 
 		switch c := copies[r.Offset]; {
 		case c == nil:
 			found.alone = true
-		case same(c, r):
+		case Same(c, r):
 			found.equal, behind = r, r.Offset+1
 		default:
 			found.differs = behind

@@ -87,8 +87,8 @@ func (t *Task) holds(ctx context.Context, p *progress, d Delivery) (bool, error)
 				return false, fmt.Errorf("compare delivery from %d with the source: %w", from, err)
 			}
 			for _, r := range span.Records {
-				if i, ok := slices.BinarySearch(d.Offsets, r.Offset); ok && (!same(d.Records[i], r) || i == last) {
-					return same(d.Records[i], r), nil
+				if i, ok := slices.BinarySearch(d.Offsets, r.Offset); ok && (!Same(d.Records[i], r) || i == last) {
+					return Same(d.Records[i], r), nil
 				}
 			}
 		}

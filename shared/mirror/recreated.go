@@ -58,7 +58,7 @@ func (t *Task) closing(ctx context.Context, p *progress, topic Topic, d Delivery
 	n, other := 0, false
 	for ; n < len(d.Offsets); n++ {
 		r := held[d.Offsets[n]]
-		if r != nil && same(d.Records[n], r) {
+		if r != nil && Same(d.Records[n], r) {
 			break
 		}
 		other = other || r != nil || d.Offsets[n] >= ends.LastStable

@@ -92,14 +92,14 @@ func TestSame(t *testing.T) {
 	} {
 		other := base()
 		change(other)
-		if same(other, base()) {
+		if Same(other, base()) {
 			t.Errorf("another %s: the records are the same, want a difference", name)
 		}
 		if string(digest(other)) == string(digest(base())) {
 			t.Errorf("another %s: the digests are the same, want a difference", name)
 		}
 	}
-	if one, other := digest(base()), digest(base()); !same(base(), base()) || string(one) != string(other) {
+	if one, other := digest(base()), digest(base()); !Same(base(), base()) || string(one) != string(other) {
 		t.Error("equal records differ")
 	}
 }
@@ -108,7 +108,7 @@ func TestTimestampsOfTheBrokerAreNotCompared(t *testing.T) {
 	t.Parallel()
 	source := &kgo.Record{Key: []byte("k"), Value: []byte("v"), Timestamp: time.UnixMilli(7)}
 	appended := mirrortest.LogAppendTime(&kgo.Record{Key: source.Key, Value: source.Value, Timestamp: time.UnixMilli(99)})
-	if !same(appended, source) {
+	if !Same(appended, source) {
 		t.Error("a record of a LogAppendTime topic differs from its source by its timestamp")
 	}
 }

@@ -92,10 +92,10 @@ func checkpointRights() []string {
 		"Allow kafka-cluster:DescribeTopic, kafka-cluster:ReadData on source topic *",
 		"Allow kafka-cluster:DescribeGroup on source group *",
 		"Allow kafka-cluster:AlterGroup on source group tidemark.us+eu.*",
-		// The target: the internal topics.
+		// The target: the internal topics, and for the operator what MM2 left.
 		"Allow kafka-cluster:Connect, kafka-cluster:DescribeCluster, kafka-cluster:WriteDataIdempotently on target",
-		"Allow kafka-cluster:DescribeTopic on target topic us.*",
-		internalRights("mm2-offset-syncs.us.internal", "us.checkpoints.internal", "us.heartbeats"),
+		"Allow kafka-cluster:DescribeTopic, kafka-cluster:ReadData on target topic us.*",
+		internalRights("mm2-offset-syncs.us.internal", "mm2-offsets.us.internal", "us.checkpoints.internal", "us.heartbeats"),
 		"Allow kafka-cluster:AlterGroup, kafka-cluster:DescribeGroup on target group tidemark.us+eu.*",
 	}
 }
