@@ -116,7 +116,7 @@ func (w *sourceWalk) outOfRange(ctx context.Context, position int64) error {
 
 // guess is how much to ask for: a kilobyte an offset, for a broker returns the first batch whole in any case.
 func guess(offsets int64) int32 {
-	const each, most = 1 << 10, 4 << 20
+	const each, most = 1 << 8, 4 << 20
 	return int32(min(offsets, most/each)) * each
 }
 
@@ -127,9 +127,11 @@ type contents struct {
 	control, aborted []int64
 }
 
-// classify sorts what an answer holds from position on by kind. Aborted records are told by reading the answer once more as
-// if nothing had been aborted.
+// classify sorts what an answer holds from position on by kind. Aborted records are told by their batches' headers, or else
+// by reading what is left of the answer once more as if nothing had been aborted.
 func (w *sourceWalk) classify(answer *kmsg.FetchResponseTopicPartition, position int64) (contents, error) {
+	var c contents
+	c.aborted, c.next = trim(answer, position, w.to)
 	opts := kgo.ProcessFetchPartitionOpts{
 		KeepControlRecords: true, Offset: position, IsolationLevel: kgo.ReadCommitted(), Topic: w.tp.Topic, Partition: w.tp.Partition,
 	}
@@ -137,25 +139,27 @@ func (w *sourceWalk) classify(answer *kmsg.FetchResponseTopicPartition, position
 	if fetched.Err != nil {
 		return contents{}, fetched.Err
 	}
-	c := contents{next: next}
-	committed := make(map[int64]bool, len(fetched.Records))
+	c.next = max(c.next, next)
+	known := make(map[int64]bool)
 	for _, r := range fetched.Records {
+		known[r.Offset] = true
 		if r.Attrs.IsControl() {
 			c.control = append(c.control, r.Offset)
-			continue
-		}
-		c.records = append(c.records, r)
-		committed[r.Offset] = true
-	}
-	if len(answer.AbortedTransactions) > 0 {
-		opts.IsolationLevel, opts.KeepControlRecords = kgo.ReadUncommitted(), false
-		all, _ := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
-		for _, r := range all.Records {
-			if !committed[r.Offset] {
-				c.aborted = append(c.aborted, r.Offset)
-			}
+		} else {
+			c.records = append(c.records, r)
 		}
 	}
+	if len(answer.AbortedTransactions) == 0 {
+		return c, nil
+	}
+	opts.IsolationLevel = kgo.ReadUncommitted()
+	all, _ := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
+	for _, r := range all.Records {
+		if !known[r.Offset] {
+			c.aborted = append(c.aborted, r.Offset)
+		}
+	}
+	slices.Sort(c.aborted)
 	return c, nil
 }
 

@@ -1,39 +1,108 @@
 package offsetsync
 
-import "slices"
+import "container/heap"
 
 // Fold makes the list fit into that many bytes of its coding: it merges the two neighbours whose merging leaves the smallest
-// bound, the older ones first, as often as it takes. It never forgets a stretch, so that one stretch stays at least.
+// bound, the older ones first, as often as it takes. It never forgets a stretch, so that one stretch stays at least. It takes
+// n log n steps: a delivery from a compacted topic may bring thousands of stretches at once.
 func (r *Runs) Fold(bytes int) {
-	for size := r.size(); size > bytes && len(r.list) > 1; {
-		size -= r.foldAt(r.cheapest())
+	size := r.size()
+	if size <= bytes || len(r.list) < 2 {
+		return
 	}
+	f := newFolding(r.list)
+	for size > bytes && len(f.queue) > 0 {
+		size -= f.merge()
+	}
+	kept := r.list[:0]
+	for i := 0; i < len(r.list); i = f.after[i] {
+		kept = append(kept, r.list[i])
+	}
+	r.list = kept
 }
 
-// cheapest is the first of the two neighbours whose merging leaves the smallest bound.
-func (r *Runs) cheapest() int {
-	best, least := 0, int64(-1)
-	for i := range len(r.list) - 1 {
-		m := merged(r.list[i], r.list[i+1])
-		if bound := m.UpstreamGaps + m.DownstreamGaps; least < 0 || bound < least {
-			best, least = i, bound
+// folding is a list whose neighbours are being merged. A stretch takes the place of the older of the two.
+type folding struct {
+	list          []Stretch
+	before, after []int // the neighbours that are left of one that is left; -1 and len(list) where there is none
+	queue         cheapest
+}
+
+func newFolding(list []Stretch) *folding {
+	f := &folding{list: list, before: make([]int, len(list)), after: make([]int, len(list)), queue: make(cheapest, 0, 2*len(list))}
+	for i := range list {
+		f.before[i], f.after[i] = i-1, i+1
+		if i+1 < len(list) {
+			f.queue = append(f.queue, f.neighbours(i))
 		}
 	}
-	return best
+	heap.Init(&f.queue)
+	return f
 }
 
-// foldAt merges stretch i and the next, and returns how many bytes that saves. What follows is coded as before: its offsets
-// are counted from the end of the two.
-func (r *Runs) foldAt(i int) (saved int) {
-	var upstream, downstream int64
-	if i > 0 {
-		upstream, downstream = r.list[i-1].upstreamEnd(), r.list[i-1].downstreamEnd()
+// neighbours are stretch i and the next one that is left.
+func (f *folding) neighbours(i int) neighbours {
+	j := f.after[i]
+	m := merged(f.list[i], f.list[j])
+	return neighbours{first: i, second: j, bound: m.UpstreamGaps + m.DownstreamGaps}
+}
+
+// merge merges the cheapest pair that is left, and returns how many bytes that saves. What follows is coded as before: its
+// offsets are counted from the end of the two.
+func (f *folding) merge() (saved int) {
+	p := heap.Pop(&f.queue).(neighbours)
+	i, j := p.first, p.second
+	if f.after[i] != j || f.neighbours(i) != p {
+		return 0 // one of the two was merged with another since
 	}
-	a, b := r.list[i], r.list[i+1]
+	var upstream, downstream int64
+	if b := f.before[i]; b >= 0 {
+		upstream, downstream = f.list[b].upstreamEnd(), f.list[b].downstreamEnd()
+	}
+	a, b := f.list[i], f.list[j]
 	m := merged(a, b)
-	r.list[i] = m
-	r.list = slices.Delete(r.list, i+1, i+2)
+	f.list[i], f.after[i], f.after[j] = m, f.after[j], gone
+	if next := f.after[i]; next < len(f.list) {
+		f.before[next] = i
+		heap.Push(&f.queue, f.neighbours(i))
+	}
+	if f.before[i] >= 0 {
+		heap.Push(&f.queue, f.neighbours(f.before[i]))
+	}
 	return a.size(upstream, downstream) + b.size(a.upstreamEnd(), a.downstreamEnd()) - m.size(upstream, downstream)
+}
+
+// gone marks a stretch that was merged into another: it has no next one.
+const gone = -1
+
+// neighbours are two stretches, and the bound that merging them leaves.
+type neighbours struct {
+	first, second int
+	bound         int64
+}
+
+// cheapest is a heap: the smallest bound first, of equal ones the older.
+type cheapest []neighbours
+
+// Len implements heap.Interface.
+func (c cheapest) Len() int { return len(c) }
+
+// Less implements heap.Interface.
+func (c cheapest) Less(i, j int) bool {
+	return c[i].bound < c[j].bound || c[i].bound == c[j].bound && c[i].first < c[j].first
+}
+
+// Swap implements heap.Interface.
+func (c cheapest) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+
+// Push implements heap.Interface.
+func (c *cheapest) Push(x any) { *c = append(*c, x.(neighbours)) }
+
+// Pop implements heap.Interface.
+func (c *cheapest) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
 }
 
 // merged is one stretch in place of two neighbours: what lies between them becomes gaps inside it.

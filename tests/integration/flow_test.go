@@ -202,10 +202,17 @@ func (f *flow) report() string {
 	return fmt.Sprintf("%d failures, the last ones: %v\nfunction: %s", len(f.failed), errors.Join(last...), printed.tail())
 }
 
-// metric is the sum of a count that the function has printed (embedded metric format).
+// metric is the sum of a count that the function has printed.
 func (f *flow) metric(t *testing.T, name string) (sum int64) {
 	t.Helper()
-	text, err := os.ReadFile(f.printed)
+	each(t, f.printed, name, func(n int64) { sum += n })
+	return sum
+}
+
+// each tells of each number of that name that a function has printed (embedded metric format).
+func each(t *testing.T, printed, name string, tell func(int64)) {
+	t.Helper()
+	text, err := os.ReadFile(printed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +222,7 @@ func (f *flow) metric(t *testing.T, name string) (sum int64) {
 			continue
 		}
 		if n, ok := counts[name].(float64); ok {
-			sum += int64(n)
+			tell(int64(n))
 		}
 	}
-	return sum
 }

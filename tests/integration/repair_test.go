@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"tidemark/infra/local/mapping"
 	"tidemark/shared/mirror"
 	"tidemark/shared/mm2"
-	"tidemark/shared/watermark/watermarktest"
 )
 
 // reaches waits until a partition's watermark stands at next, released.
@@ -255,69 +252,4 @@ func TestNothingLandsBehindTheFence(t *testing.T) {
 	if err != nil || after.LogEnd != ends.HighWatermark {
 		t.Errorf("the log ends at %d behind the fence at %d (%v); the zombie's produce: %v", after.LogEnd, ends.HighWatermark, err, landed)
 	}
-}
-
-// timed measures how long walks take.
-type timed struct {
-	mirror.Source
-	walks, peeked, nanos atomic.Int64
-}
-
-func (s *timed) Walk(ctx context.Context, tp mm2.TopicPartition, id string, from, to int64) iter.Seq2[mirror.Span, error] {
-	return func(yield func(mirror.Span, error) bool) {
-		began := time.Now()
-		s.walks.Add(1)
-		defer func() { s.nanos.Add(int64(time.Since(began))) }()
-		s.Source.Walk(ctx, tp, id, from, to)(yield)
-	}
-}
-
-func (s *timed) Peek(ctx context.Context, tp mm2.TopicPartition, id string, holes []mirror.Hole) map[int64]mirror.Span {
-	began := time.Now()
-	defer func() { s.nanos.Add(int64(time.Since(began))) }()
-	peeked := s.Source.Peek(ctx, tp, id, holes)
-	s.peeked.Add(int64(len(peeked)))
-	return peeked
-}
-
-// TestCostOfHoles measures what holes cost of the time that mirroring 100-record transactions takes.
-func TestCostOfHoles(t *testing.T) {
-	const n, size, rounds = 60, 100, 4 // the first round warms both brokers up
-	topic := source.topic(t, rounds)
-	walks := &timed{Source: sourceOf(t, source)}
-	task := mirror.NewTask(walks, targetOf(t, target), &watermarktest.Memory{}, func(topic string) (string, error) { return "source." + topic, nil }, mirror.Options{})
-	var whole, holes time.Duration
-	for round := range int32(rounds) {
-		tp := mm2.TopicPartition{Topic: topic, Partition: round}
-		committed := transactions(t, tp, n, size)
-		d := source.delivery(t, tp, committed)
-		before, began := walks.nanos.Load(), time.Now()
-		if o := task.Run(t.Context(), []mirror.Delivery{d})[0]; o.Err != nil {
-			t.Fatal(o.Err)
-		}
-		if round > 0 {
-			whole += time.Since(began)
-			holes += time.Duration(walks.nanos.Load() - before)
-		}
-	}
-	t.Logf("%d records and %d holes: %v of %v, %.0f%%", (rounds-1)*n*size*3/4, walks.peeked.Load()*(rounds-1)/rounds,
-		holes.Round(time.Millisecond), whole.Round(time.Millisecond), 100*holes.Seconds()/whole.Seconds())
-	if walks.walks.Load() > 3*rounds || walks.peeked.Load() < rounds*n/2 {
-		t.Errorf("%d walks, %d holes looked into at once, want nearly all of them so", walks.walks.Load(), walks.peeked.Load())
-	}
-}
-
-// delivery reads n committed records of a partition as a trigger would.
-func (b *broker) delivery(t *testing.T, tp mm2.TopicPartition, n int) mirror.Delivery {
-	t.Helper()
-	reader := b.client(t, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxPartitionBytes(8<<20),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{tp.Topic: {tp.Partition: kgo.NewOffset().AtStart()}}))
-	d := mirror.Delivery{Key: tp.String(), Partition: tp}
-	for len(d.Offsets) < n {
-		reader.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
-			d.Offsets = append(d.Offsets, r.Offset)
-			d.Records = append(d.Records, &kgo.Record{Key: r.Key, Value: r.Value, Timestamp: r.Timestamp})
-		})
-	}
-	return d
 }

@@ -1,0 +1,59 @@
+package offsetsync
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// foldSlowly is Fold by its definition: it looks for the cheapest two anew each time.
+func foldSlowly(list []Stretch, bytes int) []Stretch {
+	size := func() int { return (&Runs{list: list}).size() }
+	for size() > bytes && len(list) > 1 {
+		best, least := 0, int64(-1)
+		for i := range len(list) - 1 {
+			m := merged(list[i], list[i+1])
+			if bound := m.UpstreamGaps + m.DownstreamGaps; least < 0 || bound < least {
+				best, least = i, bound
+			}
+		}
+		list[best] = merged(list[best], list[best+1])
+		list = slices.Delete(list, best+1, best+2)
+	}
+	return list
+}
+
+func TestFoldIsItsDefinition(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		var runs Runs
+		upstream, downstream := int64(0), int64(0)
+		for range rapid.IntRange(0, 60).Draw(r, "stretches") {
+			n := rapid.Int64Range(1, 200).Draw(r, "records")
+			runs.Extend(upstream, downstream, n, rapid.Bool().Draw(r, "explained"))
+			upstream += n + rapid.Int64Range(0, 3).Draw(r, "left out")
+			downstream += n + rapid.Int64Range(0, 2).Draw(r, "foreign")
+		}
+		bytes := rapid.IntRange(0, runs.size()).Draw(r, "bytes")
+		want := foldSlowly(slices.Clone(runs.list), bytes)
+		runs.Fold(bytes)
+		if diff := cmp.Diff(want, runs.list); diff != "" {
+			r.Fatalf("Fold(%d) (-definition +got):\n%s", bytes, diff)
+		}
+	})
+}
+
+// BenchmarkFoldCompacted folds what one delivery of a compacted topic brings, a stretch a record.
+func BenchmarkFoldCompacted(b *testing.B) {
+	b.ReportAllocs()
+	var runs Runs
+	for i := range int64(4500) {
+		runs.Extend(2*i, i, 1, true)
+	}
+	for b.Loop() {
+		r := Runs{list: slices.Clone(runs.list)}
+		r.Fold(512)
+	}
+}
