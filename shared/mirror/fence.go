@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -22,7 +23,6 @@ func (t *Task) fence(ctx context.Context, p *progress) error {
 	if !t.options.Wait && !t.unfenced.Load() {
 		err := t.target.Fence(ctx, p.remote, p.foreign)
 		if err == nil {
-			p.fenced = true
 			t.options.Metrics.Add(ProducersFenced, int64(len(p.foreign)))
 			return nil
 		}
@@ -40,19 +40,22 @@ func (t *Task) fence(ctx context.Context, p *progress) error {
 }
 
 // finalEnds returns the remote partition's ends once nothing of an earlier owner can appear below the high watermark any
-// more. An abort marker is acknowledged when it is replicated, and so is what lies before it. Without a fence the log end
-// has to be the high watermark: an appended record is invisible to consumers while a follower stalls.
+// more. Behind the fence, or the wait for it, everything of theirs is in the leader's log, so the high watermark has to come
+// to where that ended: a follower may stall, and a new leader's high watermark is behind for a while (KIP-207 has brokers hide
+// that, not all do).
 func (t *Task) finalEnds(ctx context.Context, p *progress) (Ends, error) {
+	end := int64(math.MaxInt64)
 	for {
 		ends, err := t.target.Ends(ctx, p.remote)
 		if err != nil {
 			return Ends{}, fmt.Errorf("target ends of %s: %w", p.remote, err)
 		}
-		if p.fenced || len(p.foreign) == 0 || ends.LogEnd == ends.HighWatermark {
+		end = min(end, ends.LogEnd) // less is left after an election: what was not replicated is gone
+		if ends.HighWatermark >= end {
 			return ends, nil
 		}
 		if sleep(ctx, 100*time.Millisecond) != nil {
-			return Ends{}, fmt.Errorf("wait for %s to replicate up to %d, it is at %d: %w", p.remote, ends.LogEnd, ends.HighWatermark, context.DeadlineExceeded)
+			return Ends{}, fmt.Errorf("wait for %s to replicate up to %d, it is at %d: %w", p.remote, end, ends.HighWatermark, context.DeadlineExceeded)
 		}
 	}
 }

@@ -184,7 +184,6 @@ type progress struct {
 	unsettled bool      // the target may hold records of an earlier owner past DownstreamNext
 	foreign   []int64   // the producer ids of earlier owners
 	until     time.Time // when they hand over no more
-	fenced    bool      // nothing of theirs can land any more
 
 	seen    int64            // the item's Wanted as known; State.Wanted is what of it was not looked at yet
 	proven  bool             // what the delivery holds below Next is a redelivery

@@ -45,6 +45,9 @@ func (w *world) read() {
 			w.internal.groups[group] = make([]int64, len(w.parts))
 		}
 		for part, p := range w.parts {
+			if part == len(w.internal.groups[group]) { // it was added
+				w.internal.groups[group] = append(w.internal.groups[group], 0)
+			}
 			if w.rng.IntN(3) == 0 {
 				w.internal.groups[group][part] = w.rng.Int64N(p.log.end() + 1)
 			}
@@ -256,7 +259,7 @@ func (a sourceAdmin) ListStartOffsets(ctx context.Context, topics ...string) (ka
 }
 
 func (a sourceAdmin) ListEndOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
-	return a.offsets(ctx, topics, func(p *partition) int64 { return p.log.stable })
+	return a.offsets(ctx, topics, func(p *partition) int64 { return p.log.shown() })
 }
 
 func (a sourceAdmin) ListCommittedOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
@@ -308,9 +311,9 @@ func (sourceAdmin) DescribeTopicConfigs(context.Context, ...string) (kadm.Resour
 type targetAdmin struct{ sourceAdmin }
 
 func (a targetAdmin) ListEndOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
-	return a.offsets(ctx, topics, func(p *partition) int64 { return p.hw })
+	return a.offsets(ctx, topics, func(p *partition) int64 { return p.shown() })
 }
 
 func (a targetAdmin) ListStartOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
-	return a.offsets(ctx, topics, func(p *partition) int64 { return min(p.base, p.hw) })
+	return a.offsets(ctx, topics, func(p *partition) int64 { return min(p.base, p.shown()) })
 }

@@ -153,7 +153,7 @@ func (s source) Topics(ctx context.Context, topics []string) (map[string]mirror.
 func (s source) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, error) {
 	v, err := s.w.step(ctx, s.inv, tp.Partition, "source ends")
 	l := &s.w.parts[tp.Partition].log
-	return mirror.Ends{Start: l.start, LastStable: l.stable, HighWatermark: l.end(), LogEnd: l.end()}, errors.Join(err, after(v))
+	return mirror.Ends{Start: l.start, LastStable: l.shown(), HighWatermark: max(l.end()-l.lag, l.start), LogEnd: l.end()}, errors.Join(err, after(v))
 }
 
 // Peek explains some of the holes. It is under way beside the partition's other calls.
@@ -192,7 +192,7 @@ func (s source) Walk(ctx context.Context, tp mm2.TopicPartition, id string, from
 				yield(mirror.Span{}, mirror.ErrMissing)
 				return
 			}
-			now := s.w.parts[tp.Partition].lives
+			now := s.w.parts[tp.Partition].lives + l.moves
 			if lives >= 0 && lives != now {
 				yield(mirror.Span{}, errors.New("leadership moved"))
 				return
@@ -215,21 +215,21 @@ func (t target) Ends(ctx context.Context, tp mm2.TopicPartition) (mirror.Ends, e
 	if !p.created && err == nil {
 		err = mirror.ErrMissing
 	}
-	return mirror.Ends{Start: min(p.base, p.hw), LastStable: p.hw, HighWatermark: p.hw, LogEnd: p.end()}, errors.Join(err, after(v))
+	return mirror.Ends{Start: min(p.base, p.shown()), LastStable: p.shown(), HighWatermark: p.shown(), LogEnd: p.end()}, errors.Join(err, after(v))
 }
 
 func (t target) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64) iter.Seq2[[]*kgo.Record, error] {
 	p := t.w.parts[tp.Partition]
 	return func(yield func([]*kgo.Record, error) bool) {
 		for records, err := range t.read(ctx, tp.Partition, from, to, func() []*kgo.Record { return p.visible() }) {
-			if from < min(p.base, p.hw) {
+			if from < min(p.base, p.shown()) {
 				break
 			}
 			if !yield(records, err) || err != nil {
 				return
 			}
 		}
-		if from < min(p.base, p.hw) {
+		if from < min(p.base, p.shown()) {
 			yield(nil, errors.New("offset out of range"))
 		}
 	}

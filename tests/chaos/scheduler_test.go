@@ -90,7 +90,7 @@ func (w *world) turn() {
 	w.quiesce()
 	for _, p := range w.parts {
 		if w.over { // followers are well
-			p.hw = p.end()
+			p.hw, p.lag, p.log.lag = p.end(), 0, 0
 		}
 	}
 	switch k := w.rng.IntN(32); {

@@ -32,7 +32,12 @@ type log struct {
 	start   int64
 	stable  int64 // an open transaction hides what lies behind
 	entries []entry
+	lag     int64 // what a new leader does not show yet, counted from the end: its high watermark is behind
+	moves   int   // how often leadership moved
 }
+
+// shown is the end of what a read_committed consumer sees.
+func (l *log) shown() int64 { return max(min(l.stable, l.end()-l.lag), l.start) }
 
 func (l *log) end() int64 { return int64(len(l.entries)) }
 
@@ -103,10 +108,10 @@ func (l *log) walk(from, to int64) (mirror.Span, error) {
 	switch {
 	case from < l.start:
 		return mirror.Span{}, &mirror.ExpiredError{Start: l.start}
-	case from >= l.stable:
+	case from >= l.shown():
 		return mirror.Span{}, mirror.ErrUnstable
 	}
-	s := mirror.Span{From: from, To: min(to, l.stable)}
+	s := mirror.Span{From: from, To: min(to, l.shown())}
 	for _, e := range l.entries[s.From:s.To] {
 		switch e.kind {
 		case data:
@@ -127,9 +132,18 @@ func (l *log) walk(from, to int64) (mirror.Span, error) {
 func (w *world) upset(part int) {
 	p := w.parts[part]
 	l := &p.log
-	switch w.rng.IntN(7) {
+	switch w.rng.IntN(9) {
 	case 0:
 		w.grow(part, p)
+	case 7: // a consumer has seen what the new leader does not show yet
+		l.moves++
+		l.lag = w.rng.Int64N(l.end() - l.start + 1)
+		w.event("source leader moves", part, "shows %d of %d", l.shown(), l.end())
+	case 8:
+		if len(w.parts) < mostParts {
+			w.parts = append(w.parts, w.newPartition(false))
+			w.event("partition added", len(w.parts)-1, "%d offsets", w.parts[len(w.parts)-1].log.end())
+		}
 	case 1: // retention
 		if l.end() > l.start && p.kinds == 0 {
 			l.start += 1 + w.rng.Int64N(l.end()-l.start)

@@ -53,8 +53,12 @@ type remote struct {
 	base    int64 // log start
 	copies  []placed
 	hw      int64
+	lag     int64          // what a new leader does not show yet of what is replicated
 	fenced  map[int64]bool // producer ids
 }
+
+// shown is the high watermark as the leader tells it.
+func (r *remote) shown() int64 { return max(r.hw-r.lag, min(r.base, r.hw)) }
 
 // placed is one offset of the target's log.
 type placed struct {
@@ -84,7 +88,7 @@ func (w *world) newPartition(created bool) *partition {
 // visible is what a raw read sees: control records among the rest, nothing past the high watermark.
 func (r *remote) visible() []*kgo.Record {
 	var all []*kgo.Record
-	for _, c := range r.copies[min(r.base, r.hw):r.hw] {
+	for _, c := range r.copies[min(r.base, r.hw):r.shown()] {
 		if !c.gone {
 			all = append(all, c.record)
 		}
@@ -132,8 +136,12 @@ func (w *world) disturb(part int) {
 	case k == 10 && w.upheaval > 0 && p.created && w.rng.IntN(3) == 0:
 		w.upheaval--
 		w.wipe(part, p)
+	case k == 11 && w.upheaval > 0 && p.hw > p.base:
+		w.upheaval--
+		p.lag = w.rng.Int64N(p.hw - p.base + 1)
+		w.event("target leader moves", part, "shows %d of %d", p.shown(), p.hw)
 	default:
-		p.hw = p.end()
+		p.hw, p.lag, p.log.lag = p.end(), 0, 0
 		w.note("replicate p%d up to %d", part, p.hw)
 	}
 }

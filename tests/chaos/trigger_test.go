@@ -67,13 +67,13 @@ func (w *world) start(batch []brought) {
 // fetch reads a batch of one partition: from the trigger's position or, now and then, from an older one; cut anywhere.
 func (w *world) fetch(part int32, p *partition) brought {
 	l := &p.log
-	from := min(p.position, l.stable-1)
+	from := min(p.position, l.shown()-1)
 	if from > 0 && w.rng.IntN(5) == 0 {
 		from = w.rng.Int64N(from)
 	}
 	from = max(from, l.start)
 	b := brought{part: part, id: l.id, cuts: p.cuts}
-	for n := 1 + w.rng.IntN(12); n > 0 && from < l.stable; from++ {
+	for n := 1 + w.rng.IntN(12); n > 0 && from < l.shown(); from++ {
 		e := l.entries[from]
 		if e.kind != data || p.dropped[e.record.ProducerID] {
 			continue

@@ -23,6 +23,8 @@ const (
 	faults   = 6 // a schedule's, at most
 	upheaval = 4 // events of a schedule's world, at most
 
+	mostParts = 4 // of a schedule's world
+
 	foreign = -1 // tag of a record that is not ours
 )
 

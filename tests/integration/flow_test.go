@@ -40,6 +40,7 @@ type flow struct {
 	dynamoDB      string        // the state table's URL
 	printed       string        // the file with what the function printed
 	began         chan struct{} // says that an invocation began, to whoever waits for one
+	stop          func()        // ends the trigger and waits for that; idempotent. Nil if it does not run
 
 	mu     sync.Mutex
 	failed []error // how invocations failed, in order
@@ -74,19 +75,26 @@ func newFlow(t *testing.T, topic string, s settings) *flow {
 	if s.idle {
 		return f
 	}
+	f.run(t)
+	return f
+}
+
+// run starts the trigger.
+func (f *flow) run(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		if err := f.trigger.Run(ctx); err != nil {
-			t.Errorf("trigger of %s: %v", topic, err)
+			t.Errorf("trigger of %s: %v", f.topic, err)
 		}
 	}()
-	t.Cleanup(func() {
+	f.stop = func() {
 		cancel()
 		<-ended
-	})
-	return f
+	}
+	t.Cleanup(f.stop)
 }
 
 // invoke is what the trigger calls; it keeps how invocations failed.

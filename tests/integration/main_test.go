@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func runAll(m *testing.M) (int, error) {
-	for _, name := range []string{"TIDEMARK_KAFKA", "TIDEMARK_MOTO", "TIDEMARK_MIRROR", "TIDEMARK_CHECKPOINT"} {
+	for _, name := range []string{"TIDEMARK_KAFKA", "TIDEMARK_MOTO", "TIDEMARK_MIRROR", "TIDEMARK_CHECKPOINT", "TIDEMARK_OPERATOR"} {
 		if os.Getenv(name) == "" {
 			return 0, fmt.Errorf("%s is not set: run make integration", name)
 		}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches two real brokers and a second DynamoDB emulator, once per version, and runs the integration tests against them.
+# Fetches two real brokers, a real MirrorMaker 2 and a second DynamoDB emulator, once per version, and runs the integration tests against them.
 # It needs Go, Java 17, Maven and Python. KAFKA, LOG4J_SLF4J and MOTO are versions, TOOLS the folder to keep things in;
 # `make integration` sets them. RUN, if set, is a pattern of tests, SEED what everything random in them comes from.
 set -euo pipefail
@@ -39,14 +39,15 @@ moto() {
 }
 
 mkdir -p "$TOOLS"
-install "kafka-$KAFKA" kafka
+install "kafka-mm2-$KAFKA" kafka
 install "moto-$MOTO" moto
 
 # What the brokers write goes with the run, however it ends.
 TMPDIR=$(mktemp -d)
 trap 'rm -rf "$TMPDIR"' EXIT
-export TMPDIR TIDEMARK_KAFKA=$TOOLS/kafka-$KAFKA TIDEMARK_MOTO=$TOOLS/moto-$MOTO TIDEMARK_MIRROR=$TMPDIR/mirror
-export TIDEMARK_CHECKPOINT=$TMPDIR/checkpoint
+export TMPDIR TIDEMARK_KAFKA=$TOOLS/kafka-mm2-$KAFKA TIDEMARK_MOTO=$TOOLS/moto-$MOTO TIDEMARK_MIRROR=$TMPDIR/mirror
+export TIDEMARK_CHECKPOINT=$TMPDIR/checkpoint TIDEMARK_OPERATOR=$TMPDIR/operator
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_MIRROR" ../../functions/mirror
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_CHECKPOINT" ../../functions/checkpoint
-go test -tags integration -count=1 -v -timeout 12m -parallel 6 -run "${RUN:-.}" ./... -seed "${SEED:-1}"
+CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_OPERATOR" ../../functions/operator
+go test -tags integration -count=1 -v -timeout 20m -parallel 6 -run "${RUN:-.}" ./... -seed "${SEED:-1}"

@@ -1,0 +1,196 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/infra/local/compare"
+	"tidemark/infra/local/mapping"
+	"tidemark/shared/mirror"
+	"tidemark/shared/mm2"
+)
+
+var soak = flag.Duration("soak", 3*time.Minute, "how long the soak goes on")
+
+// TestSoak lets everything happen at once that can happen to a function and its brokers, under load and under a trigger that
+// repeats and overlaps what it delivers: the function's process is killed at random moments, a broker stands still and goes
+// on, once for longer than a claim lasts, or dies and comes back with what it had. One producer writes in transactions and
+// aborts some. It has the brokers to itself.
+func TestSoak(t *testing.T) {
+	const partitions = 6
+	topic := source.topic(t, partitions)
+	f := newFlow(t, topic, settings{trigger: mapping.Options{
+		BatchSize: 1500, Pollers: 3, Faults: mapping.Faults{Redeliver: 3, Overlap: 2, Twice: 4},
+	}})
+	m := &mischief{flow: f, random: rand.New(rand.NewPCG(*seed, 1)), did: map[string]int{}}
+	writers := startWriters(t, topic, partitions)
+	for end := time.Now().Add(*soak); time.Now().Before(end); {
+		m.one(t)
+	}
+	writers.stop(t)
+	f.caughtUp(t, partitions, 3*time.Minute)
+	n := f.equal(t)
+	t.Logf("%d records in %v, mirrored once and in order; %v; %d transactions, every fourth aborted; trigger %+v; %d takeovers unfenced, %d records found on the target, %d offsets of markers and aborted records",
+		n, *soak, m.did, writers.transactions, f.trigger.Stats(), f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled),
+		f.metric(t, mirror.OffsetsControl)+f.metric(t, mirror.OffsetsAborted))
+	for _, name := range []string{mirror.DuplicatesPossible, mirror.RecordsForeign, mirror.RecordsLost, mirror.UnfencedTakeovers} {
+		if got := f.metric(t, name); got != 0 {
+			t.Errorf("%s = %d, want 0", name, got)
+		}
+	}
+	for _, what := range []string{"function killed", "target stood still", "source stood still", "target restarted", "source restarted"} {
+		if m.did[what] == 0 {
+			t.Errorf("never: %s", what)
+		}
+	}
+}
+
+// equal compares both logs and wants them to be the same, record by record. It returns how many records there are.
+func (f *flow) equal(t *testing.T) (records int) {
+	t.Helper()
+	report, err := compare.Topics(t.Context(), compare.NewHasher(),
+		compare.Side{Brokers: []string{source.addr}, Topic: f.topic}, compare.Side{Brokers: []string{target.addr}, Topic: f.remote})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, found := range report {
+		records += found.Target
+		if !found.Equal() {
+			t.Errorf("%s-%d has %d records, %s-%d has %d: %d lost, %d duplicated, %d reordered, %d foreign: %s", f.topic, p, found.Source,
+				f.remote, p, found.Target, len(found.Lost), len(found.Duplicated), len(found.Reordered), len(found.Foreign), found.First)
+		}
+	}
+	return records
+}
+
+// mischief is what happens to a flow.
+type mischief struct {
+	*flow
+	random *rand.Rand
+	long   bool // a broker stood still for longer than a claim lasts
+	did    map[string]int
+}
+
+// one does one thing and waits a little.
+func (m *mischief) one(t *testing.T) {
+	t.Helper()
+	brokers := []*broker{target, source}
+	b := brokers[m.random.IntN(len(brokers))]
+	switch m.random.IntN(8) {
+	case 0:
+		b.signal(t, syscall.SIGSTOP)
+		still := time.Duration(m.random.IntN(4000)) * time.Millisecond
+		if b == target && !m.long {
+			m.long, still = true, 30*time.Second
+		}
+		time.Sleep(still)
+		b.signal(t, syscall.SIGCONT)
+		m.did[b.name+" stood still"]++
+	case 1:
+		b.stop()
+		time.Sleep(time.Duration(m.random.IntN(2000)) * time.Millisecond)
+		if err := b.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m.did[b.name+" restarted"]++
+	default:
+		if m.kill() {
+			m.did["function killed"]++
+		}
+	}
+	time.Sleep(time.Duration(m.random.IntN(1500)) * time.Millisecond)
+}
+
+// kill kills the process of an invocation at a random moment of it. It reports false when no invocation begins.
+func (m *mischief) kill() bool {
+	const idle = time.Second
+	for {
+		select {
+		case <-m.began:
+		case <-time.After(idle):
+			return false
+		}
+		time.Sleep(time.Duration(m.random.IntN(200)) * time.Millisecond)
+		if _, ok := m.function.Kill(); ok {
+			return true
+		}
+	}
+}
+
+// writers write to a topic until they are stopped, whatever happens to its broker.
+type writers struct {
+	group        sync.WaitGroup
+	cancel       context.CancelFunc
+	topic        string
+	partitions   int32
+	transactions int // that were ended
+}
+
+func startWriters(t *testing.T, topic string, partitions int32) *writers {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &writers{cancel: cancel, topic: topic, partitions: partitions}
+	plain := source.client(t)
+	transactional := source.client(t, kgo.TransactionalID(topic), kgo.TransactionTimeout(10*time.Second))
+	o := newOdd()
+	w.group.Go(func() {
+		for ctx.Err() == nil {
+			for p := range partitions {
+				plain.ProduceSync(ctx, o.records(topic, p, 50)...) // what a dead broker did not take was never on the source
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	w.group.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			w.transaction(ctx, transactional, i)
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	return w
+}
+
+// transaction writes a transaction of twenty records, and aborts every fourth.
+func (w *writers) transaction(ctx context.Context, client *kgo.Client, i int) {
+	if client.BeginTransaction() != nil {
+		return
+	}
+	for j := range 20 {
+		r := &kgo.Record{Topic: w.topic, Partition: int32(j) % w.partitions, Value: fmt.Appendf(nil, "transaction %d.%d", i, j)}
+		client.Produce(ctx, r, nil)
+	}
+	end := kgo.TryCommit
+	if err := client.Flush(ctx); err != nil || i%4 == 3 {
+		end = kgo.TryAbort
+	}
+	if client.EndTransaction(ctx, end) == nil {
+		w.transactions++
+	}
+}
+
+// stop ends the writers, and writes one more record to each partition, so that none ends with a marker, which no delivery
+// ever brings.
+func (w *writers) stop(t *testing.T) {
+	t.Helper()
+	w.cancel()
+	w.group.Wait()
+	client := source.client(t)
+	time.Sleep(11 * time.Second) // an open transaction times out
+	for p := range w.partitions {
+		write(t, client, &kgo.Record{Topic: w.topic, Partition: p, Value: []byte("the end")})
+	}
+	upstream := mm2.TopicPartition{Topic: w.topic}
+	if source.end(t, upstream) == 0 {
+		t.Error("nothing was written")
+	}
+}
