@@ -29,7 +29,7 @@ func follow(source iter.Seq2[mirror.Span, error], target iter.Seq2[[]*kgo.Record
 			break
 		}
 		for _, r := range records {
-			if pending != nil && err == nil && !r.Attrs.IsControl() && mirror.Same(r, pending) {
+			if pending != nil && err == nil && !r.Attrs.IsControl() && copied(r, pending) {
 				from = place{next: pending.Offset + 1, last: r.Offset}
 				pending, err, _ = next()
 			}
@@ -39,6 +39,17 @@ func follow(source iter.Seq2[mirror.Span, error], target iter.Seq2[[]*kgo.Record
 		return from, fmt.Errorf("compare source and target from %d: %w", from.next, err)
 	}
 	return from, nil
+}
+
+// copied says whether a record of the target is MM2's copy of one of the source. MM2 gives one without a timestamp the time at
+// which it sends it (ConnectUtils.checkAndConvertTimestamp).
+func copied(target, source *kgo.Record) bool {
+	if source.Timestamp.UnixMilli() == -1 {
+		s := *source
+		s.Timestamp = target.Timestamp
+		source = &s
+	}
+	return mirror.Same(target, source)
 }
 
 // committed yields the records of spans.

@@ -84,6 +84,12 @@ func TestTakeOver(t *testing.T) {
 			mirrored(w, 4)
 			w.note("us->eu", 3)
 		}, handover.Partition{Position: at(4), From: "connect offset"}, nil},
+		{"a record without a timestamp", func(w *world) {
+			mirrored(w, 4)
+			w.source.logs[orders][2].Timestamp = time.UnixMilli(-1)
+			w.target.logs[remote][2].Timestamp = time.Now()
+			w.note(handover.Connector, 1)
+		}, handover.Partition{Position: at(4), From: "connect offset", Found: 2}, nil},
 		{"syncs alone", func(w *world) {
 			mirrored(w, 5)
 			w.sync(0, 0)

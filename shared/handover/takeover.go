@@ -163,7 +163,7 @@ func (f Flow) choose(ctx context.Context, tp, remote mm2.TopicPartition, syncs [
 		}
 		inside := upstream < source.LogEnd && at.last < target.LogEnd
 		switch newest, known := i == len(syncs)-1, s != nil && c != nil; {
-		case known && mirror.Same(c, s), newest && !known && inside:
+		case known && copied(c, s), newest && !known && inside:
 			return i, nil
 		case newest:
 			return 0, fmt.Errorf("%w: its sync says that %d is %d on the target, and the records differ", ErrOtherLog, upstream, at.last)
@@ -191,7 +191,7 @@ func (f Flow) find(ctx context.Context, tp, remote mm2.TopicPartition, offset in
 				return none, fmt.Errorf("read target from %d: %w", from, err)
 			}
 			for _, r := range records {
-				if !r.Attrs.IsControl() && mirror.Same(r, wanted) {
+				if !r.Attrs.IsControl() && copied(r, wanted) {
 					newest = r.Offset
 				}
 			}

@@ -53,8 +53,9 @@ type process struct {
 	dead     bool
 	deadline time.Time
 	seq      map[int32]int
-	pool     []int64 // ids of the producers that it keeps
-	mute     bool    // whether it gets none
+	pool     []int64       // ids of the producers that it keeps
+	mute     bool          // whether it gets none
+	skew     time.Duration // of its clock
 }
 
 // step parks the caller until the scheduler decides. An error means: do nothing, return it.
@@ -297,18 +298,36 @@ func (t target) Producer(context.Context) (mirror.Producer, error) {
 	return &producer{target: t, id: t.w.producers}, nil
 }
 
-// store fails like DynamoDB behind its SDK: a call that was applied and whose answer was lost is repeated once.
+// store fails like DynamoDB behind its SDK: a call that was applied and whose answer was lost is repeated once. It is seen by a
+// clock of the process's own: what that writes as its now is off by the process's skew.
 type store struct {
 	w   *world
 	inv *process
 }
 
 func (s store) Claim(ctx context.Context, c watermark.Claim) (g watermark.Grant, err error) {
+	c.Now, c.Deadline = c.Now.Add(s.inv.skew), c.Deadline.Add(s.inv.skew)
 	err = s.write(ctx, c.Partition.Partition, "claim", func() error {
 		g, err = s.w.state.Claim(ctx, c)
 		return err
 	})
+	g.Until = s.own(g.Until)
+	g.State.OwnerDeadline = s.own(g.State.OwnerDeadline)
+	var held *watermark.HeldError
+	if errors.As(err, &held) {
+		h := *held
+		h.Until = s.own(h.Until)
+		return g, &h
+	}
 	return g, err
+}
+
+// own is a time of the table as the process's clock tells it.
+func (s store) own(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(-s.inv.skew)
 }
 
 func (s store) Begin(ctx context.Context, b watermark.Begin) error {
@@ -316,6 +335,9 @@ func (s store) Begin(ctx context.Context, b watermark.Begin) error {
 }
 
 func (s store) Commit(ctx context.Context, c watermark.Commit) error {
+	if d := &c.State.OwnerDeadline; !d.IsZero() {
+		*d = d.Add(s.inv.skew)
+	}
 	return s.write(ctx, c.State.Partition.Partition, "commit", func() error { return s.w.state.Commit(ctx, c) })
 }
 

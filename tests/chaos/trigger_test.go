@@ -92,6 +92,11 @@ func (w *world) process() *process {
 		w.faults--
 		w.hits.events["no producer"]++
 	}
+	if w.fences && !w.over && w.rng.IntN(20) == 0 { // the waiting rule rests on clocks that agree
+		w.skewed = true
+		inv.skew = time.Duration(w.rng.IntN(30_000)-15_000) * time.Millisecond
+		w.event("clock skew", 0, "%v of process %d", inv.skew, inv.id)
+	}
 	if n := len(w.idle); n > 0 && w.rng.IntN(2) == 0 {
 		inv.pool = w.idle[n-1].pool
 		w.idle = w.idle[:n-1]

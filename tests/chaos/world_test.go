@@ -52,6 +52,7 @@ type world struct {
 	items    bool // whether the trigger brings again what the answer names only (batchItemFailures)
 	fences   bool // whether the target cluster lets itself be fenced
 	letters  bool // whether there is a dead letter queue
+	skewed   bool // whether some process's clock is off
 	stamps   bool // whether the target stamps records itself (LogAppendTime)
 	lowered  bool // whether the target's limit refuses large records
 	generous bool // whether the limit was raised: faults are over
@@ -138,4 +139,7 @@ func (w *world) Add(name string, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[name] += n
+	if name == "DuplicatesPossible" {
+		w.note("duplicates are possible")
+	}
 }
