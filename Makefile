@@ -53,7 +53,7 @@ bench: ## the benchmarks whose figures stand in docs/performance.md
 	go test -run '^$$' -bench . -benchmem ./shared/kafkaevent ./shared/tracker ./shared/offsetsync ./tests/bench
 
 chaos: ## play N seeded fault schedules from SEED on; ADAPTERS more with the real adapters over embedded brokers
-	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule' -v -timeout 90m -schedules $(N) -seed $(SEED)
+	go test ./tests/chaos -run 'TestSchedules|TestSameSeedSameSchedule|TestMinimise' -v -timeout 90m -schedules $(N) -seed $(SEED)
 	go test ./tests/adapters -timeout 30m -adapters $(ADAPTERS)
 
 mutants: ## remove one guard at a time and see the chaos suite fail

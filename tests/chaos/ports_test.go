@@ -261,7 +261,7 @@ func (t target) Fence(ctx context.Context, tp mm2.TopicPartition, producers []in
 		return mirror.ErrMissing
 	}
 	for _, id := range producers {
-		p.fenced[id] = true
+		p.fenced[id] = !t.w.plan.lie
 		p.put(t.w, mirrortest.Control())
 	}
 	if v == pass { // answered once it is replicated

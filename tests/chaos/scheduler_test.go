@@ -13,8 +13,7 @@ func (w *world) run() error {
 	const most = 3_000
 	w.mu.Lock() // the scheduler has the world to itself, except in quiesce and pause
 	defer w.mu.Unlock()
-	length := 30 + w.rng.IntN(250)
-	for range length {
+	for range min(30+w.rng.IntN(250), w.plan.length) {
 		if w.turn(); w.broken != nil {
 			return w.broken
 		}
@@ -103,7 +102,9 @@ func (w *world) turn() {
 		w.disturb(w.rng.IntN(len(w.parts)))
 	case k == 5 && w.upheaval > 0:
 		w.upheaval--
-		w.upset(w.rng.IntN(len(w.parts)))
+		if part := w.rng.IntN(len(w.parts)); w.happens() {
+			w.upset(part)
+		}
 	case k == 6 && w.internal.running < 2 && w.internal.ticks < 4 && !w.over:
 		w.read()
 		w.tick()
@@ -184,9 +185,13 @@ func (w *world) decide(c *call) {
 	}
 	if w.faults > 0 && w.rng.IntN(odds) == 0 {
 		v = verdict(1 + w.rng.IntN(int(verdicts)-1))
-		if v == echo && !isWrite(c.name) {
+		switch {
+		case v == echo && !isWrite(c.name):
 			v = pass
-		} else {
+		case !w.happens():
+			v = pass
+			w.faults--
+		default:
 			w.faults--
 		}
 	}

@@ -61,6 +61,9 @@ type world struct {
 	state    watermarktest.Memory
 	internal internal
 
+	plan     plan
+	injected int // faults and upheavals so far, those that the plan leaves out among them
+
 	broken error // an invariant that did not hold on the way
 	hits   table
 	trace  uint64
@@ -78,9 +81,9 @@ func newTable() table {
 }
 
 // newWorld makes the clusters. Most worlds are plain in most ways, so that what a schedule mixes stays few things at once.
-func newWorld(seed uint64, hits table) *world {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	w := &world{rng: rng, faults: 1 + rng.IntN(faults), hits: hits, internal: newInternal(), counts: map[string]int64{}}
+func newWorld(p plan, hits table) *world {
+	rng := rand.New(rand.NewPCG(p.seed, 0))
+	w := &world{plan: p, rng: rng, faults: 1 + rng.IntN(faults), hits: hits, internal: newInternal(), counts: map[string]int64{}}
 	if rng.IntN(2) == 0 {
 		w.upheaval = 1 + rng.IntN(upheaval)
 	}
