@@ -119,7 +119,7 @@ func TestTable(t *testing.T) {
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	want := object{
-		"ScheduleExpression": "rate(1 minute)", "FlexibleTimeWindow": object{"Mode": "OFF"},
+		"ScheduleExpression": "rate(1 minute)", "State": "ENABLED", "FlexibleTimeWindow": object{"Mode": "OFF"},
 		"Target": object{
 			"Arn": "CheckpointFunction.Arn", "RoleArn": "ScheduleRole.Arn", "Input": `{"time":"<aws.scheduler.scheduled-time>"}`,
 			"RetryPolicy": object{"MaximumRetryAttempts": "0", "MaximumEventAgeInSeconds": "60"},
