@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -24,7 +25,7 @@ func whole(seed uint64) plan { return plan{seed: seed, length: math.MaxInt} }
 func (p plan) String() string {
 	length := "all"
 	if p.length < math.MaxInt {
-		length = fmt.Sprint(p.length)
+		length = strconv.Itoa(p.length)
 	}
 	return fmt.Sprintf("%s turns of seed %d, without faults %v", length, p.seed, slices.Sorted(maps.Keys(p.less)))
 }
