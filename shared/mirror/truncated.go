@@ -18,6 +18,9 @@ func (t *Task) truncated(ctx context.Context, p *progress, d Delivery) error {
 	if err != nil {
 		return fmt.Errorf("source ends: %w", err)
 	}
+	if ends.HighWatermark < min(ends.LogEnd, p.state.Next) { // what a new leader does not show yet would count as different
+		return fmt.Errorf("%w: the source shows %d of %d", ErrUnstable, ends.HighWatermark, ends.LogEnd)
+	}
 	last, err := t.recheck(ctx, p, Delivery{Partition: d.Partition})
 	if err != nil {
 		return err

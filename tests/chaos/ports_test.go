@@ -230,8 +230,11 @@ func (t target) Read(ctx context.Context, tp mm2.TopicPartition, from, to int64)
 				return
 			}
 		}
-		if from < min(p.base, p.shown()) {
+		switch {
+		case from < min(p.base, p.shown()):
 			yield(nil, errors.New("offset out of range"))
+		case p.shown() < min(to, p.hw):
+			yield(nil, errors.New("a new leader does not show it yet"))
 		}
 	}
 }
