@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"slices"
 
 	"tidemark/shared/watermark"
 )
@@ -103,52 +102,6 @@ func (w *world) check() error {
 		}
 	}
 	return w.counted()
-}
-
-// counted wants what the processes counted to have happened, and what happened to be counted, as far as one follows from the
-// other: a process that dies counts nothing.
-func (w *world) counted() error {
-	var shared, cause, reborn, cut, wiped, lost bool
-	for _, p := range w.parts {
-		shared, reborn, cut, wiped = shared || p.shared, reborn || p.reborn, cut || p.wasCut, wiped || p.wiped
-		lost = lost || p.expired
-	}
-	cause = shared || reborn || cut || wiped || lost || w.thinned() || w.skewed // an owner who was overtaken sees the next one's records
-	for name, possible := range map[string]bool{
-		"DuplicatesPossible": cause, "UnfencedTakeovers": !w.fences, "TopicsRecreated": reborn, "TopicsTruncated": cut, "TargetsTruncated": wiped,
-		"RecordsForeign": shared || wiped, "RecordsLost": lost || reborn, "RecordsOrphaned": reborn || cut, "RecordsSkipped": w.letters,
-	} {
-		if n := w.counts[name]; n > 0 && !possible {
-			return fmt.Errorf("%s = %d, and nothing in this world could be its cause", name, n)
-		}
-	}
-	return w.explained()
-}
-
-// explained wants each marker and each aborted record that a watermark has passed to have been counted by its kind, at least
-// once: a process that dies before its commit has the next one explain the same hole.
-func (w *world) explained() error {
-	passed := map[kind]int64{}
-	for part, p := range w.parts {
-		if p.wasCut || p.reborn || p.expired {
-			return nil // what was passed is gone
-		}
-		s := w.item(int32(part))
-		for offset := s.Origin; offset < s.Next; offset++ {
-			passed[p.log.entries[offset].kind]++
-		}
-	}
-	for name, kind := range map[string]kind{"OffsetsControl": control, "OffsetsAborted": aborted} {
-		if n := w.counts[name]; n < passed[kind] {
-			return fmt.Errorf("%s = %d, the watermarks have passed %d", name, n, passed[kind])
-		}
-	}
-	return nil
-}
-
-// thinned says whether any source log was compacted.
-func (w *world) thinned() bool {
-	return slices.ContainsFunc(w.parts, func(p *partition) bool { return p.thinned })
 }
 
 func (p *partition) whole(s watermark.State) error {

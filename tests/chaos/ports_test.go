@@ -263,11 +263,23 @@ func (t target) Fence(ctx context.Context, tp mm2.TopicPartition, producers []in
 	if !p.created {
 		return mirror.ErrMissing
 	}
+	if p.scarce() {
+		return errors.New("not enough replicas")
+	}
+	t.w.refused += int64(len(producers))
 	for _, id := range producers {
 		p.fenced[id] = !t.w.plan.lie
 		p.put(t.w, mirrortest.Control())
 	}
-	if v == pass { // answered once it is replicated
+	if p.stalled() { // answered once it is replicated
+		if err := wait(ctx, p.stalled); err != nil {
+			return err
+		}
+		if v, err = t.w.step(ctx, t.inv, tp.Partition, "acknowledge"); err != nil {
+			return err
+		}
+	}
+	if v == pass {
 		p.hw = p.end()
 	}
 	return after(v)

@@ -39,10 +39,14 @@ func (w *world) run() error {
 				return errors.Join(w.broken, errors.New("the trigger's invocations do not end"))
 			}
 		}
-		for part := range w.parts {
-			if pass > 0 {
-				w.catchUp(int32(part), true)
+		if pass == 0 {
+			if err := w.explained(); err != nil {
+				return err
 			}
+			continue
+		}
+		for part := range w.parts {
+			w.catchUp(int32(part), true)
 		}
 		if !w.until(most, w.idleNow) {
 			return errors.Join(w.broken, errors.New("the passes do not end"))
@@ -89,7 +93,7 @@ func (w *world) turn() {
 	w.quiesce()
 	for _, p := range w.parts {
 		if w.over { // followers are well
-			p.hw, p.lag, p.log.lag = p.end(), 0, 0
+			p.hw, p.lag, p.log.lag, p.shortage = p.end(), 0, 0, shortage{}
 		}
 	}
 	switch k := w.rng.IntN(32); {
@@ -101,10 +105,8 @@ func (w *world) turn() {
 	case k <= 4:
 		w.disturb(w.rng.IntN(len(w.parts)))
 	case k == 5 && w.upheaval > 0:
-		w.upheaval--
-		if part := w.rng.IntN(len(w.parts)); w.happens() {
-			w.upset(part)
-		}
+		part := w.rng.IntN(len(w.parts))
+		w.upheave(func() { w.upset(part) })
 	case k == 6 && w.internal.running < 2 && w.internal.ticks < 4 && !w.over:
 		w.read()
 		w.tick()

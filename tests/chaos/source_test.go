@@ -184,7 +184,7 @@ func (w *world) compactSource(part int, p *partition) {
 	}
 	for offset := l.start; offset < l.stable-2; offset++ {
 		if l.entries[offset].kind == data && w.rng.IntN(3) == 0 {
-			l.entries[offset] = entry{kind: compacted}
+			l.entries[offset].kind = compacted
 			n++
 			if p.cuts > 0 && offset == w.item(int32(part)).Next-1 {
 				p.untold = true // it alone may have told a log that was cut from the one before

@@ -53,8 +53,9 @@ type remote struct {
 	base    int64 // log start
 	copies  []placed
 	hw      int64
-	lag     int64          // what a new leader does not show yet of what is replicated
-	fenced  map[int64]bool // producer ids
+	shortage
+	lag    int64          // what a new leader does not show yet of what is replicated
+	fenced map[int64]bool // producer ids
 }
 
 // shown is the high watermark as the leader tells it.
@@ -106,6 +107,7 @@ func (p *partition) put(w *world, records ...*kgo.Record) {
 		}
 		c.Offset = p.end()
 		if tag := c.ProducerID; !c.Attrs.IsControl() && tag != foreign {
+			w.appended++
 			w.witness(p, tag, c.Offset)
 		}
 		p.copies = append(p.copies, placed{record: &c})
@@ -124,22 +126,28 @@ func (w *world) disturb(part int) {
 	case k < 8:
 		w.compactTarget(part, p)
 	case k == 8 && w.upheaval > 0 && p.created:
-		w.upheaval--
-		p.put(w, &kgo.Record{ProducerID: foreign, Value: []byte("foreign")})
-		p.shared = true
-		w.event("foreign writer", part, "at %d", p.end()-1)
+		w.upheave(func() {
+			p.put(w, &kgo.Record{ProducerID: foreign, Value: []byte("foreign")})
+			p.shared = true
+			w.event("foreign writer", part, "at %d", p.end()-1)
+		})
 	case k == 9 && w.upheaval > 0 && p.hw > p.base:
-		w.upheaval--
-		p.base += 1 + w.rng.Int64N(p.hw-p.base)
-		p.shared = true
-		w.event("target expires", part, "log start %d of %d", p.base, p.hw)
+		w.upheave(func() {
+			p.base += 1 + w.rng.Int64N(p.hw-p.base)
+			p.shared = true
+			w.event("target expires", part, "log start %d of %d", p.base, p.hw)
+		})
 	case k == 10 && w.upheaval > 0 && p.created && w.rng.IntN(3) == 0:
-		w.upheaval--
-		w.wipe(part, p)
+		w.upheave(func() { w.wipe(part, p) })
 	case k == 11 && w.upheaval > 0 && p.hw > p.base:
-		w.upheaval--
-		p.lag = w.rng.Int64N(p.hw - p.base + 1)
-		w.event("target leader moves", part, "shows %d of %d", p.shown(), p.hw)
+		w.upheave(func() {
+			p.lag = w.rng.Int64N(p.hw - p.base + 1)
+			w.event("target leader moves", part, "shows %d of %d", p.shown(), p.hw)
+		})
+	case k == 12 && w.upheaval > 0 && p.created:
+		w.upheave(func() { w.shorten(part, p) })
+	case p.stalled():
+		w.note("p%d does not replicate", part)
 	default:
 		p.hw, p.lag, p.log.lag = p.end(), 0, 0
 		w.note("replicate p%d up to %d", part, p.hw)
@@ -224,6 +232,18 @@ func (p *producer) Produce(ctx context.Context, records []*kgo.Record) (int, err
 func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error) {
 	part := p.w.parts[records[0].Partition]
 	v, err := p.w.step(ctx, p.inv, records[0].Partition, "produce")
+	for err == nil && part.scarce() {
+		if v == killAfter {
+			return 0, errors.Join(mirror.ErrUnknown, after(v))
+		}
+		if err := wait(ctx, part.scarce); err != nil { // the client tries again until then; its last request may be under way
+			if p.coin.IntN(2) == 0 {
+				p.late(ctx, records)
+			}
+			return 0, errors.Join(mirror.ErrUnknown, err)
+		}
+		v, err = p.w.step(ctx, p.inv, records[0].Partition, "produce")
+	}
 	switch {
 	case v == failBefore: // a certain failure
 		return 0, err
@@ -247,6 +267,9 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 	p.w.note("p%d +%d at %d, from record %d on", records[0].Partition, len(records), base, records[0].ProducerID)
 	if v != pass {
 		return 0, errors.Join(mirror.ErrUnknown, after(v))
+	}
+	if err := wait(ctx, part.stalled); err != nil {
+		return 0, errors.Join(mirror.ErrUnknown, err)
 	}
 	v, err = p.w.step(ctx, p.inv, records[0].Partition, "acknowledge")
 	if err == nil && ctx.Err() != nil {
@@ -313,7 +336,7 @@ func (p *producer) late(ctx context.Context, records []*kgo.Record) {
 	defer p.w.mu.Unlock()
 	p.w.late = append(p.w.late, late{
 		process: p.inv.id, part: records[0].Partition, producer: p.id, by: by, apply: func() {
-			if !part.fenced[p.id] {
+			if !part.fenced[p.id] && !part.scarce() {
 				part.put(p.w, copies...)
 			}
 		},

@@ -88,14 +88,17 @@ func (w *world) fetch(part int32, p *partition) brought {
 func (w *world) process() *process {
 	inv := &process{id: w.started, deadline: time.Now().Add(timeout), seq: map[int32]int{}}
 	w.started++
-	if inv.mute = w.faults > 0 && w.rng.IntN(60) == 0; inv.mute {
+	if w.faults > 0 && w.rng.IntN(60) == 0 {
 		w.faults--
-		w.hits.events["no producer"]++
+		if inv.mute = w.happens(); inv.mute {
+			w.hits.events["no producer"]++
+		}
 	}
 	if w.fences && !w.over && w.rng.IntN(20) == 0 { // the waiting rule rests on clocks that agree
-		w.skewed = true
-		inv.skew = time.Duration(w.rng.IntN(30_000)-15_000) * time.Millisecond
-		w.event("clock skew", 0, "%v of process %d", inv.skew, inv.id)
+		if skew := time.Duration(w.rng.IntN(30_000)-15_000) * time.Millisecond; w.happens() {
+			w.skewed, inv.skew = true, skew
+			w.event("clock skew", 0, "%v of process %d", inv.skew, inv.id)
+		}
 	}
 	if n := len(w.idle); n > 0 && w.rng.IntN(2) == 0 {
 		inv.pool = w.idle[n-1].pool
@@ -126,6 +129,7 @@ func (w *world) serve(inv *process, batch []brought) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended(inv)
+	w.unsure = w.unsure || inv.dead || slices.ContainsFunc(outcomes, func(o mirror.Outcome) bool { return o.Err != nil || o.Parked != nil })
 	failed := inv.dead || slices.ContainsFunc(outcomes, func(o mirror.Outcome) bool { return o.Err != nil })
 	if failed {
 		w.again = time.Now().Add(2 * time.Second) // the trigger backs off
@@ -181,6 +185,7 @@ func (w *world) catchUp(part int32, scheduled bool) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.note("catch-up %d ends: %t", inv.id, err == nil)
+		w.unsure = true // it explains what lies behind the last record, and does not pass it
 		w.ended(inv)
 	}()
 }

@@ -64,6 +64,10 @@ type world struct {
 	plan     plan
 	injected int // faults and upheavals so far, those that the plan leaves out among them
 
+	unsure   bool  // whether what was explained is explained again: an invocation failed, died or parked, or a catch-up came
+	appended int64 // records of ours on the target, those of deleted topics among them
+	refused  int64 // producer ids that markers were written for
+
 	broken error // an invariant that did not hold on the way
 	hits   table
 	trace  uint64
@@ -83,7 +87,7 @@ func newTable() table {
 // newWorld makes the clusters. Most worlds are plain in most ways, so that what a schedule mixes stays few things at once.
 func newWorld(p plan, hits table) *world {
 	rng := rand.New(rand.NewPCG(p.seed, 0))
-	w := &world{plan: p, rng: rng, faults: 1 + rng.IntN(faults), hits: hits, internal: newInternal(), counts: map[string]int64{}}
+	w := &world{plan: p, rng: rng, faults: rng.IntN(faults + 1), hits: hits, internal: newInternal(), counts: map[string]int64{}}
 	if rng.IntN(2) == 0 {
 		w.upheaval = 1 + rng.IntN(upheaval)
 	}
