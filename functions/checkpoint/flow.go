@@ -10,6 +10,7 @@ func flow(c config.Checkpoint) checkpoint.Flow {
 	return checkpoint.Flow{
 		Names: c.Names, Policy: c.Policy, Topics: c.Topics.Match, Groups: c.Groups.Match, StallAfter: c.StallAfter,
 		EmitCheckpoints: c.EmitCheckpoints, CheckpointInterval: c.CheckpointInterval,
+		SyncGroups: c.SyncGroups, GroupSyncInterval: c.GroupSyncInterval,
 		EmitHeartbeats: c.EmitHeartbeats, HeartbeatInterval: c.HeartbeatInterval,
 		SyncsFactor: c.OffsetSyncsReplicationFactor, CheckpointsFactor: c.CheckpointsReplicationFactor, HeartbeatsFactor: c.HeartbeatsReplicationFactor,
 	}

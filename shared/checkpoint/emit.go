@@ -27,7 +27,7 @@ func newCheckpoints(log Log, topic string) *checkpoints {
 
 // checkpoint reads what was written before, plans, and writes. A group or partition that cannot be asked about is counted
 // and does not stop the rest.
-func (t *Task) checkpoint(ctx context.Context, held func(context.Context) error) error {
+func (t *Task) checkpoint(ctx context.Context, slot time.Time, held func(context.Context) error) error {
 	if err := t.readCheckpoints(ctx); err != nil {
 		return err
 	}
@@ -40,15 +40,27 @@ func (t *Task) checkpoint(ctx context.Context, held func(context.Context) error)
 	if err != nil {
 		return err
 	}
+	if t.flow.SyncGroups {
+		t.readGroups(ctx, groups, remote)
+	}
 	plan := Make(View{Syncs: t.syncs.store, Remote: remote, Target: bounds, Last: t.checkpoints.last}, groups)
 	t.report(ctx, plan)
-	if len(plan.Checkpoints) == 0 {
+	if planned := append(plan.Checkpoints, t.groups.again(t.checkpoints.last, plan.Checkpoints)...); len(planned) > 0 {
+		if err := held(ctx); err != nil {
+			return err
+		}
+		if err := t.writeCheckpoints(ctx, planned); err != nil {
+			return err
+		}
+	}
+	if !t.flow.SyncGroups || !due(slot, t.synced, t.flow.GroupSyncInterval) {
 		return nil
 	}
-	if err := held(ctx); err != nil {
+	if err := t.readCheckpoints(ctx); err != nil { // what a group is sent to stands in the topic
 		return err
 	}
-	return t.writeCheckpoints(ctx, plan.Checkpoints)
+	t.synced = slot
+	return t.syncGroups(ctx, held)
 }
 
 // report says how exactly the groups would fail over now.
@@ -80,7 +92,7 @@ func (t *Task) writeCheckpoints(ctx context.Context, planned []mm2.Checkpoint) e
 			t.log.ErrorContext(ctx, "checkpoint cannot be encoded", "group", c.Group, "topic", c.Topic, "partition", c.Partition, "error", err)
 			continue
 		}
-		records = append(records, &kgo.Record{Topic: t.checkpoints.feed.topic, Key: key, Value: value, Timestamp: now})
+		records = append(records, &kgo.Record{Topic: t.checkpoints.feed.topic, Key: key, Value: value, Timestamp: now, Headers: t.checkpointHeaders(c)})
 	}
 	written, failed := 0, error(nil)
 	for _, r := range t.target.Writer.ProduceSync(ctx, records...) {
@@ -100,10 +112,16 @@ func (t *Task) writeCheckpoints(ctx context.Context, planned []mm2.Checkpoint) e
 // readCheckpoints reads what is new in the topic; the last record of a position wins.
 func (t *Task) readCheckpoints(ctx context.Context) error {
 	last := t.checkpoints.last
-	skipped, err := t.checkpoints.feed.read(ctx, func() { clear(last) }, func(r *kgo.Record) error {
+	forget := func() {
+		clear(last)
+		clear(t.groups.ours)
+	}
+	skipped, err := t.checkpoints.feed.read(ctx, forget, func(r *kgo.Record) error {
 		c, err := mm2.DecodeCheckpoint(r.Key, r.Value)
 		if err == nil {
-			last[Position{c.Group, c.TopicPartition}] = c
+			at := Position{c.Group, c.TopicPartition}
+			last[at] = c
+			t.groups.learn(at, r)
 		}
 		return err
 	})

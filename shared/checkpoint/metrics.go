@@ -10,6 +10,8 @@ const (
 	TranslationsExact          = "TranslationsExact"          // gauge: group partitions that would fail over without reading a record again
 	TranslationsBounded        = "TranslationsBounded"        // gauge: those that would read some again
 	RecordsReadAgain           = "RecordsReadAgain"           // gauge: how many at most, in the group partition where they are most
+	GroupOffsetsWritten        = "GroupOffsetsWritten"        // offsets of groups on the target
+	GroupsActive               = "GroupsActive"               // groups whose offsets the target refused, for they have members there
 	GroupErrors                = "GroupErrors"                // groups or group partitions that could not be read or written
 	UndecodableRecords         = "UndecodableRecords"         // records of internal topics that are not what they should be
 	InternalTopicsNotCompacted = "InternalTopicsNotCompacted" // internal topics with another cleanup policy

@@ -31,6 +31,7 @@ type Admin interface {
 	ListCommittedOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
 	ListGroups(ctx context.Context, filterStates ...string) (kadm.ListedGroups, error)
 	FetchManyOffsets(ctx context.Context, groups ...string) kadm.FetchOffsetsResponses
+	CommitOffsets(ctx context.Context, group string, os kadm.Offsets) (kadm.OffsetResponses, error)
 	CreateTopic(ctx context.Context, partitions int32, replicationFactor int16, configs map[string]*string, topic string) (kadm.CreateTopicResponse, error)
 	DescribeTopicConfigs(ctx context.Context, topics ...string) (kadm.ResourceConfigs, error)
 }
@@ -69,6 +70,8 @@ type Flow struct {
 
 	EmitCheckpoints, EmitHeartbeats                  bool
 	CheckpointInterval, HeartbeatInterval            time.Duration // below a minute the pass loops inside its invocation
+	SyncGroups                                       bool          // write the groups' offsets on the target too
+	GroupSyncInterval                                time.Duration // of these; a pass that writes checkpoints goes before
 	StallAfter                                       time.Duration // how long a watermark may stand behind what was stable
 	SyncsFactor, CheckpointsFactor, HeartbeatsFactor int16         // replication factors; -1 is the broker's default
 
@@ -89,12 +92,14 @@ type Task struct {
 
 	syncs       *syncs
 	checkpoints *checkpoints
+	groups      *groups
 	marks       map[mm2.TopicPartition]mark
 	asked       map[mm2.TopicPartition]bool // catch-ups asked for by the last pass
 	ensured     bool
 	seeded      bool      // nothing is left to seed
 	beat        time.Time // slot of the last heartbeat
 	emitted     time.Time // slot of the last checkpoints
+	synced      time.Time // slot of the last group offsets
 }
 
 // NewTask returns the pass of a flow.
@@ -107,6 +112,7 @@ func NewTask(flow Flow, source, target Cluster, states States, lease LeaseStore,
 		flow: flow, source: source, target: target, states: states, lease: lease, metrics: metrics, log: log,
 		syncs:       newSyncs(holder, flow.Names.OffsetSyncs()),
 		checkpoints: newCheckpoints(target.Log, flow.Names.Checkpoints()),
+		groups:      newGroups(),
 		marks:       make(map[mm2.TopicPartition]mark),
 	}
 }
@@ -198,7 +204,7 @@ func (t *Task) pass(ctx context.Context, slot time.Time, held func(context.Conte
 		return fmt.Errorf("sync: %w", err)
 	}
 	if t.flow.EmitCheckpoints && due(slot, t.emitted, t.flow.CheckpointInterval) {
-		if err := t.checkpoint(ctx, held); err != nil {
+		if err := t.checkpoint(ctx, slot, held); err != nil {
 			return fmt.Errorf("checkpoint: %w", err)
 		}
 		t.emitted = slot

@@ -202,6 +202,10 @@ func (w *world) FetchManyOffsets(_ context.Context, groups ...string) kadm.Fetch
 	return some
 }
 
+func (w *world) CommitOffsets(context.Context, string, kadm.Offsets) (kadm.OffsetResponses, error) {
+	return nil, nil
+}
+
 func (w *world) CreateTopic(context.Context, int32, int16, map[string]*string, string) (kadm.CreateTopicResponse, error) {
 	if w.policy != "" {
 		return kadm.CreateTopicResponse{Err: kerr.TopicAlreadyExists}, nil

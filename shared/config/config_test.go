@@ -270,11 +270,14 @@ func TestCheckpoint(t *testing.T) {
 		"EMIT_CHECKPOINTS_ENABLED": "false", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "5", "EMIT_HEARTBEATS_ENABLED": "false", "EMIT_HEARTBEATS_INTERVAL_SECONDS": "7",
 		"MIRROR_FUNCTION_NAME": "mirror", "CONSUMER_AUTO_OFFSET_RESET": "latest",
 	}))
+	if err == nil && (got.SyncGroups || got.GroupSyncInterval != time.Minute) {
+		t.Errorf("LoadCheckpoint = %+v, want no group offsets", got)
+	}
 	if err != nil || got.EmitCheckpoints || got.MirrorFunction != "mirror" || !got.Start.Latest || got.EmitHeartbeats || got.CheckpointInterval != 5*time.Second || got.HeartbeatInterval != 7*time.Second {
 		t.Errorf("LoadCheckpoint = %+v, %v, want what was set", got, err)
 	}
 	_, err = config.LoadCheckpoint(environment(map[string]string{
-		"EMIT_CHECKPOINTS_ENABLED": "yes", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "0", "SYNC_GROUP_OFFSETS_ENABLED": "true",
+		"EMIT_CHECKPOINTS_ENABLED": "false", "EMIT_CHECKPOINTS_INTERVAL_SECONDS": "0", "SYNC_GROUP_OFFSETS_ENABLED": "true", "SYNC_GROUP_OFFSETS_INTERVAL_SECONDS": "0",
 	}))
 	faults := (*config.Error)(nil)
 	if !errors.As(err, &faults) || len(faults.Faults) != 3 {

@@ -163,6 +163,10 @@ func (f *flow) FetchManyOffsets(context.Context, ...string) kadm.FetchOffsetsRes
 	return f.offsets
 }
 
+func (*flow) CommitOffsets(context.Context, string, kadm.Offsets) (kadm.OffsetResponses, error) {
+	return nil, nil
+}
+
 func (*flow) CreateTopic(context.Context, int32, int16, map[string]*string, string) (kadm.CreateTopicResponse, error) {
 	return kadm.CreateTopicResponse{}, nil
 }

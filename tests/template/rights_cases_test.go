@@ -101,6 +101,11 @@ func cases() []rightsCase {
 			instead("us.*", "us__*"), instead("us.*", "us__*", "us.heartbeats", "us__heartbeats"),
 		},
 		{
+			"group offsets",
+			changes{"SyncGroupOffsetsEnabled": "true"},
+			same, plus("Allow kafka-cluster:AlterGroup, kafka-cluster:DescribeGroup on target group *"),
+		},
+		{
 			"offset syncs on the source",
 			changes{"OffsetSyncsTopicLocation": "source"},
 			same,

@@ -80,7 +80,7 @@ func TestFunctions(t *testing.T) {
 			s := deploy(t, tt.changes)
 			operator := maps.Clone(tt.checkpoint)
 			delete(operator, "EventInvokeConfig")
-			operator["MemorySize"], operator["Timeout"] = "256", "30"
+			operator["MemorySize"], operator["Timeout"] = "512", "300"
 			for id, want := range map[string]object{"MirrorFunction": tt.mirror, "CheckpointFunction": tt.checkpoint, "OperatorFunction": operator} {
 				got := s.properties(id)
 				for _, elsewhere := range []string{"CodeUri", "Description", "Environment"} {
