@@ -202,7 +202,7 @@ func (w *world) FetchManyOffsets(_ context.Context, groups ...string) kadm.Fetch
 	return some
 }
 
-func (w *world) CommitOffsets(context.Context, string, kadm.Offsets) (kadm.OffsetResponses, error) {
+func (*world) CommitOffsets(context.Context, string, kadm.Offsets) (kadm.OffsetResponses, error) {
 	return nil, nil
 }
 
