@@ -31,12 +31,9 @@ func TestSchedules(t *testing.T) {
 			t.Run(strconv.Itoa(worker), func(t *testing.T) {
 				t.Parallel()
 				for seed := *first + uint64(worker); seed < *first+*number && !failed.Load(); seed += workers {
-					if err := play(t, whole(seed), tables[worker], nil).err; err != nil {
+					if r := play(t, whole(seed), tables[worker], nil); r.err != nil {
 						failed.Store(true)
-						least := minimise(whole(seed), err, func(p plan) result { return play(t, p, newTable(), nil) })
-						var steps strings.Builder
-						again := play(t, least, newTable(), &steps)
-						t.Fatalf("seed %d: %v\nminimised: %v: %v\n%s", seed, err, least, again.err, &steps)
+						explain(t, seed, r)
 					}
 				}
 			})
@@ -48,6 +45,16 @@ func TestSchedules(t *testing.T) {
 	took := time.Since(start)
 	t.Logf("%d schedules, 0 lost, 0 reordered, 0 duplicated: %.0f a second", *number, float64(*number)/took.Seconds())
 	report(t, tables)
+}
+
+// explain ends the test with a schedule that failed: how, and what is left of it if everything that is not needed is left out.
+func explain(t *testing.T, seed uint64, full result) {
+	t.Helper()
+	least := minimise(whole(seed), full.err, func(p plan) result { return play(t, p, newTable(), nil) })
+	var steps strings.Builder
+	r := play(t, least, newTable(), &steps)
+	t.Fatalf("seed %d: %v\nminimised: %d of %d faults and upheavals, %d steps: %v: %v\n%s",
+		seed, full.err, r.happened, full.happened, strings.Count(steps.String(), "\n"), least, r.err, &steps)
 }
 
 // report prints how often each fault hit each call, and wants every one of them to have in a long run: a fault that
@@ -101,7 +108,8 @@ func report(t *testing.T, tables []table) {
 type result struct {
 	err      error
 	trace    uint64
-	injected int
+	injected int // faults and upheavals, those that were left out among them
+	happened int // without those
 }
 
 func play(t *testing.T, p plan, hits table, steps *strings.Builder) (r result) {
@@ -110,7 +118,7 @@ func play(t *testing.T, p plan, hits table, steps *strings.Builder) (r result) {
 		w := newWorld(p, hits)
 		w.steps = steps
 		r.err = w.run()
-		r.trace, r.injected = w.trace, w.injected
+		r.trace, r.injected, r.happened = w.trace, w.injected, w.happened
 		w.abandon()
 	})
 	return r

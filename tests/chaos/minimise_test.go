@@ -34,7 +34,11 @@ func (p plan) String() string {
 // happens says whether the next fault or upheaval is not left out.
 func (w *world) happens() bool {
 	w.injected++
-	return !w.plan.less[w.injected-1]
+	if w.plan.less[w.injected-1] {
+		return false
+	}
+	w.happened++
+	return true
 }
 
 // upheave lets an upheaval happen that is not left out. It draws from a stream of its own: without it, what follows is drawn as
@@ -50,42 +54,76 @@ func (w *world) upheave(change func()) {
 	w.rng = shared
 }
 
-// minimise leaves one fault or upheaval after another out of a schedule that failed, and cuts it short, as long as it fails in
-// the same way. What is left is not the least there is, but each of it is needed beside the rest.
+// minimiser looks for less of a schedule that fails in the same way.
+type minimiser struct {
+	way   string
+	play  func(plan) result
+	tries int // schedules that it may still play
+}
+
+// minimise cuts a schedule that failed short and leaves one fault or upheaval after another out of it, as long as it fails in the
+// same way. What is left is not the least there is, but each of it is needed beside the rest, if the tries reach that far.
 func minimise(p plan, failed error, play func(plan) result) plan {
-	const most = 400 // schedules
-	tries := 0
-	fails := func(p plan) (result, bool) {
-		tries++
-		r := play(p)
-		return r, r.err != nil && way(r.err) == way(failed)
-	}
-	for before := -1; before != len(p.less) && tries < most; {
-		before = len(p.less)
-		r, _ := fails(p)
-		for i := r.injected - 1; i >= 0 && tries < most; i-- {
-			if p.less[i] {
-				continue
-			}
-			less := maps.Clone(p.less)
-			if less == nil {
-				less = map[int]bool{}
-			}
-			less[i] = true
-			shorter := p
-			shorter.less = less
-			if _, ok := fails(shorter); ok {
-				p = shorter
-			}
+	m := &minimiser{way: way(failed), play: play, tries: 400}
+	for {
+		less := m.omit(m.cut(p))
+		if less.length == p.length && len(less.less) == len(p.less) {
+			return p
 		}
+		p = less
 	}
-	for step := 128; step > 0 && tries < most; step /= 2 { // from the front: a schedule has 280 turns at most
+}
+
+// fails says whether a schedule fails in the same way; none does when the tries are over.
+func (m *minimiser) fails(p plan) (result, bool) {
+	if m.tries == 0 {
+		return result{}, false
+	}
+	m.tries--
+	r := m.play(p)
+	return r, r.err != nil && way(r.err) == m.way
+}
+
+// cut ends the faults and upheavals earlier. A schedule has 280 turns with them at most.
+func (m *minimiser) cut(p plan) plan {
+	for step := 128; step > 0; {
 		shorter := p
-		shorter.length = min(p.length, 300) - step
-		if _, ok := fails(shorter); shorter.length > 0 && ok {
-			p, step = shorter, step*2
+		shorter.length = min(p.length, 280) - step
+		if shorter.length < 0 {
+			step /= 2
+		} else if _, ok := m.fails(shorter); ok {
+			p = shorter
+		} else {
+			step /= 2
 		}
 	}
+	return p
+}
+
+// omit leaves out what is not needed, the last first.
+func (m *minimiser) omit(p plan) plan {
+	r, _ := m.fails(p)
+	for i := r.injected - 1; i >= 0; i-- {
+		if p.less[i] {
+			continue
+		}
+		if less := p.without(i); m.same(less) {
+			p = less
+		}
+	}
+	return p
+}
+
+func (m *minimiser) same(p plan) bool {
+	_, ok := m.fails(p)
+	return ok
+}
+
+// without leaves one more out.
+func (p plan) without(i int) plan {
+	less := map[int]bool{i: true}
+	maps.Copy(less, p.less)
+	p.less = less
 	return p
 }
 
@@ -100,33 +138,52 @@ func way(err error) string {
 	}, first)
 }
 
-// TestMinimise breaks the fence, and wants the first schedule that shows it to fail in the same way with fewer faults, and
-// each that is left to be needed.
+// TestMinimise breaks the fence, and wants the first schedule that shows it to fail in the same way with fewer faults, each of
+// which is needed.
 func TestMinimise(t *testing.T) {
-	for seed := uint64(1); ; seed++ {
-		if seed > 5_000 {
-			t.Fatal("no schedule of the first 5,000 needs the fence")
-		}
-		p := whole(seed)
-		p.lie = true
-		full := play(t, p, newTable(), nil)
-		if full.err == nil || full.injected < 4 {
+	seed, full := unfenced(t)
+	silent := func(p plan) result { return play(t, p, newTable(), nil) }
+	least := minimise(liar(seed), full.err, silent)
+	got := silent(least)
+	if got.err == nil || way(got.err) != way(full.err) {
+		t.Errorf("%v: %v, want it to fail as before: %v", least, got.err, full.err)
+	}
+	if got.happened >= full.happened || least.length == math.MaxInt {
+		t.Errorf("%v: %d of %d faults are left", least, got.happened, full.happened)
+	}
+	for i := range got.injected {
+		if least.less[i] {
 			continue
 		}
-		least := minimise(p, full.err, func(p plan) result { return play(t, p, newTable(), nil) })
-		got := play(t, least, newTable(), nil)
-		if got.err == nil || way(got.err) != way(full.err) {
-			t.Errorf("%v: %v, want it to fail as before: %v", least, got.err, full.err)
+		if r := silent(least.without(i)); r.err != nil && way(r.err) == way(full.err) {
+			t.Errorf("%v: fails in the same way without fault %d too", least, i)
 		}
-		if left := got.injected - len(least.less); left >= full.injected || least.length == math.MaxInt {
-			t.Errorf("%v: %d of %d faults are left", least, left, full.injected)
-		}
-		t.Logf("%d faults and upheavals, all turns; %d needed: %v: %v", full.injected, got.injected-len(least.less), least, got.err)
-		honest := least
-		honest.lie = false
-		if r := play(t, honest, newTable(), nil); r.err != nil {
-			t.Errorf("with the fence: %v", r.err)
-		}
-		return
 	}
+	if again := minimise(liar(seed), full.err, silent); again.String() != least.String() {
+		t.Errorf("minimised to %v, then to %v", least, again)
+	}
+	honest := least
+	honest.lie = false
+	if r := silent(honest); r.err != nil {
+		t.Errorf("with the fence: %v", r.err)
+	}
+	t.Logf("%d faults and upheavals, all turns; %d needed: %v: %v", full.happened, got.happened, least, got.err)
+}
+
+func liar(seed uint64) plan {
+	p := whole(seed)
+	p.lie = true
+	return p
+}
+
+// unfenced is the first schedule with four faults or more that fails for want of a fence.
+func unfenced(t *testing.T) (uint64, result) {
+	t.Helper()
+	for seed := uint64(1); seed <= 5_000; seed++ {
+		if r := play(t, liar(seed), newTable(), nil); r.err != nil && r.happened >= 4 {
+			return seed, r
+		}
+	}
+	t.Fatal("no schedule of the first 5,000 needs the fence")
+	return 0, result{}
 }

@@ -63,6 +63,7 @@ type world struct {
 
 	plan     plan
 	injected int // faults and upheavals so far, those that the plan leaves out among them
+	happened int // those that it does not
 
 	unsure   bool  // whether what was explained is explained again: an invocation failed, died or parked, or a catch-up came
 	appended int64 // records of ours on the target, those of deleted topics among them
