@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"tidemark/shared/mm2"
 )
 
 // ErrFenceRefused says that the cluster does not let us write abort markers.
@@ -40,22 +42,32 @@ func (t *Task) fence(ctx context.Context, p *progress) error {
 }
 
 // finalEnds returns the remote partition's ends once nothing of an earlier owner can appear below the high watermark any
-// more. Behind the fence, or the wait for it, everything of theirs is in the leader's log, so the high watermark has to come
-// to where that ended: a follower may stall, and a new leader's high watermark is behind for a while (KIP-207 has brokers hide
-// that, not all do).
+// more: behind the fence, or the wait for it, everything of theirs is in the leader's log.
 func (t *Task) finalEnds(ctx context.Context, p *progress) (Ends, error) {
+	ends, err := shown(ctx, t.target, p.remote)
+	if err != nil {
+		return Ends{}, fmt.Errorf("target ends of %s: %w", p.remote, err)
+	}
+	return ends, nil
+}
+
+// shown returns a partition's ends once its high watermark has come to where the leader's log ended at first: a follower may
+// stall, and a new leader's high watermark is behind for a while. KIP-207 has brokers hide the latter; not all do.
+func shown(ctx context.Context, log interface {
+	Ends(ctx context.Context, tp mm2.TopicPartition) (Ends, error)
+}, tp mm2.TopicPartition) (Ends, error) {
 	end := int64(math.MaxInt64)
 	for {
-		ends, err := t.target.Ends(ctx, p.remote)
+		ends, err := log.Ends(ctx, tp)
 		if err != nil {
-			return Ends{}, fmt.Errorf("target ends of %s: %w", p.remote, err)
+			return Ends{}, err
 		}
 		end = min(end, ends.LogEnd) // less is left after an election: what was not replicated is gone
 		if ends.HighWatermark >= end {
 			return ends, nil
 		}
 		if sleep(ctx, 100*time.Millisecond) != nil {
-			return Ends{}, fmt.Errorf("wait for %s to replicate up to %d, it is at %d: %w", p.remote, end, ends.HighWatermark, context.DeadlineExceeded)
+			return Ends{}, fmt.Errorf("wait for %s to be replicated up to %d, it is up to %d: %w", tp, end, ends.HighWatermark, context.DeadlineExceeded)
 		}
 	}
 }

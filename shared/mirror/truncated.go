@@ -14,12 +14,9 @@ import (
 // truncated goes back to where the source differs from its copy: an unclean election cut its log, and it may have grown
 // again since. Never to the log's start, which would double what it still holds.
 func (t *Task) truncated(ctx context.Context, p *progress, d Delivery) error {
-	ends, err := t.source.Ends(ctx, d.Partition)
+	ends, err := shown(ctx, t.source, d.Partition) // what a new leader does not show yet would count as different
 	if err != nil {
 		return fmt.Errorf("source ends: %w", err)
-	}
-	if ends.HighWatermark < min(ends.LogEnd, p.state.Next) { // what a new leader does not show yet would count as different
-		return fmt.Errorf("%w: the source shows %d of %d", ErrUnstable, ends.HighWatermark, ends.LogEnd)
 	}
 	last, err := t.recheck(ctx, p, Delivery{Partition: d.Partition})
 	if err != nil {
