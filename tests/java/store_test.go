@@ -5,9 +5,6 @@ package java
 import (
 	"bytes"
 	"flag"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +14,7 @@ import (
 )
 
 var (
-	number = flag.Int("histories", 10_000, "how many histories to play")
+	number = flag.Int("histories", 100_000, "how many histories to play")
 	first  = flag.Uint64("seed", 1, "seed of the first history")
 )
 
@@ -32,7 +29,7 @@ func TestStoreAnswersAsJavaDoes(t *testing.T) {
 			input.WriteByte('\n')
 		}
 	}
-	java := strings.Fields(runJava(t, &input))
+	java := strings.Fields(runJava(t, "Harness", &input))
 
 	c := comparison{kinds: map[string]int{}}
 	for i := range *number {
@@ -126,35 +123,4 @@ func answer(downstream int64, ok bool) string {
 		return "none"
 	}
 	return strconv.FormatInt(downstream, 10)
-}
-
-// runJava builds the harness outside the source tree and returns what it prints.
-func runJava(t *testing.T, input *bytes.Buffer) string {
-	t.Helper()
-	for _, tool := range []string{"mvn", "java"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%s is missing: this test needs Java 17 and Maven", tool)
-		}
-	}
-	dir := t.TempDir()
-	jars := filepath.Join(dir, "classpath")
-	maven := exec.CommandContext(t.Context(), "mvn", "--quiet", "--batch-mode", "-Dtarget="+dir,
-		"compiler:compile", "dependency:build-classpath", "-Dmdep.outputFile="+jars)
-	if out, err := maven.CombinedOutput(); err != nil {
-		t.Fatalf("build the harness: %v\n%s", err, out)
-	}
-	classpath, err := os.ReadFile(jars)
-	if err != nil {
-		t.Fatalf("build the harness: %v", err)
-	}
-	harness := exec.CommandContext(t.Context(), "java",
-		"-classpath", filepath.Join(dir, "classes")+string(filepath.ListSeparator)+string(bytes.TrimSpace(classpath)),
-		"org.apache.kafka.connect.mirror.Harness")
-	var stderr bytes.Buffer
-	harness.Stdin, harness.Stderr = input, &stderr
-	out, err := harness.Output()
-	if err != nil {
-		t.Fatalf("run the harness: %v\n%s", err, &stderr)
-	}
-	return string(out)
 }
