@@ -319,8 +319,8 @@ func buried(r *kgo.Record) (part int32, tag int64) {
 	return part, tag
 }
 
-// late leaves a request in a broker's queue. The waiting rule assumes that it is appended within the drain margin; a fence
-// assumes nothing.
+// late leaves a request in a broker's queue. The waiting rule assumes that it is appended within the drain margin, less what two
+// clocks differ by; a fence assumes nothing.
 func (p *producer) late(ctx context.Context, records []*kgo.Record) {
 	deadline, _ := ctx.Deadline()
 	part, copies := p.w.parts[records[0].Partition], make([]*kgo.Record, len(records))
@@ -328,7 +328,7 @@ func (p *producer) late(ctx context.Context, records []*kgo.Record) {
 		c := *r
 		copies[i] = &c
 	}
-	by := deadline.Add(drain - time.Millisecond)
+	by := deadline.Add(drain - 2*p.w.skew - time.Millisecond)
 	if p.w.fences {
 		by = deadline.Add(10 * timeout)
 	}

@@ -94,8 +94,8 @@ func (w *world) process() *process {
 			w.hits.events["no producer"]++
 		}
 	}
-	if w.fences && !w.over && w.rng.IntN(20) == 0 { // the waiting rule rests on clocks that agree
-		if skew := time.Duration(w.rng.IntN(30_000)-15_000) * time.Millisecond; w.happens() {
+	if w.skew > 0 && !w.over && w.rng.IntN(20) == 0 {
+		if skew := time.Duration(w.rng.Int64N(int64(2*w.skew))) - w.skew; w.happens() {
 			w.skewed, inv.skew = true, skew
 			w.event("clock skew", 0, "%v of process %d", inv.skew, inv.id)
 		}

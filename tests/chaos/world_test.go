@@ -49,13 +49,14 @@ type world struct {
 	again   time.Time
 	past    [][]brought // what the trigger brought once and may bring again
 
-	items    bool // whether the trigger brings again what the answer names only (batchItemFailures)
-	fences   bool // whether the target cluster lets itself be fenced
-	letters  bool // whether there is a dead letter queue
-	skewed   bool // whether some process's clock is off
-	stamps   bool // whether the target stamps records itself (LogAppendTime)
-	lowered  bool // whether the target's limit refuses large records
-	generous bool // whether the limit was raised: faults are over
+	items    bool          // whether the trigger brings again what the answer names only (batchItemFailures)
+	fences   bool          // whether the target cluster lets itself be fenced
+	letters  bool          // whether there is a dead letter queue
+	skewed   bool          // whether some process's clock is off
+	skew     time.Duration // how far one may be, either way
+	stamps   bool          // whether the target stamps records itself (LogAppendTime)
+	lowered  bool          // whether the target's limit refuses large records
+	generous bool          // whether the limit was raised: faults are over
 
 	parts    []*partition
 	state    watermarktest.Memory
@@ -94,6 +95,12 @@ func newWorld(p plan, hits table) *world {
 	}
 	w.items = rng.IntN(2) == 0
 	w.fences = rng.IntN(3) > 0
+	switch {
+	case w.fences:
+		w.skew = 15 * time.Second
+	case rng.IntN(2) == 0: // of two clocks, together, it takes from the drain margin
+		w.skew = 1500 * time.Millisecond
+	}
 	w.letters = rng.IntN(4) == 0
 	w.lowered = w.letters || rng.IntN(8) == 0
 	w.stamps = rng.IntN(8) == 0
