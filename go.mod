@@ -12,6 +12,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.51.0
 	github.com/aws/smithy-go v1.28.9
 	github.com/google/go-cmp v0.7.0
+	github.com/magiconair/properties v1.18.13
 	github.com/segmentio/asm v1.2.1
 	github.com/truora/minidyn v0.8.2
 	github.com/twmb/franz-go v1.22.3

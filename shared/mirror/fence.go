@@ -55,7 +55,8 @@ func (t *Task) finalEnds(ctx context.Context, p *progress) (Ends, error) {
 // stall, and a new leader's high watermark is behind for a while. KIP-207 has brokers hide the latter; not all do.
 func shown(ctx context.Context, log interface {
 	Ends(ctx context.Context, tp mm2.TopicPartition) (Ends, error)
-}, tp mm2.TopicPartition) (Ends, error) {
+}, tp mm2.TopicPartition,
+) (Ends, error) {
 	end := int64(math.MaxInt64)
 	for {
 		ends, err := log.Ends(ctx, tp)

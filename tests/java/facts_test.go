@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,8 +99,10 @@ func TestRecords(t *testing.T) {
 		})
 		k, v := damage(r, key), damage(r, s.Value())
 		got, err := mm2.DecodeOffsetSync(k, v)
-		questions = append(questions, question{"sync? " + encode(k) + " " + encode(v),
-			orError(fmt.Sprintf("%s %d %d %d", encode([]byte(got.Topic)), got.Partition, got.Upstream, got.Downstream), err)})
+		questions = append(questions, question{
+			"sync? " + encode(k) + " " + encode(v),
+			orError(fmt.Sprintf("%s %d %d %d", encode([]byte(got.Topic)), got.Partition, got.Upstream, got.Downstream), err),
+		})
 
 		c := mm2.Checkpoint{TopicPartition: tp, Group: word(r), Upstream: number64(r), Downstream: number64(r), Metadata: word(r)}
 		key, errKey := c.Key()
@@ -120,8 +123,10 @@ func TestRecords(t *testing.T) {
 		})
 		k, v = damage(r, key), damage(r, h.Value())
 		beat, err := mm2.DecodeHeartbeat(k, v)
-		questions = append(questions, question{"heartbeat? " + encode(k) + " " + encode(v),
-			orError(fmt.Sprintf("%s %s %d", encode([]byte(beat.Source)), encode([]byte(beat.Target)), beat.At.UnixMilli()), err)})
+		questions = append(questions, question{
+			"heartbeat? " + encode(k) + " " + encode(v),
+			orError(fmt.Sprintf("%s %s %d", encode([]byte(beat.Source)), encode([]byte(beat.Target)), beat.At.UnixMilli()), err),
+		})
 	}
 	sameAsJava(t, questions)
 }
@@ -154,7 +159,7 @@ func TestNames(t *testing.T) {
 				fmt.Sprintf("%s %s %t %s %s", verb, encode([]byte(separator)), internal, encode([]byte(alias)), encode([]byte(topic))),
 				strings.Join([]string{
 					encode([]byte(p.Remote(alias, topic))), orNull(source, isRemote), orNull(upstream, has), encode([]byte(mm2.Original(p, topic))),
-					fmt.Sprint(p.IsInternal(topic)), fmt.Sprint(p.IsCheckpoints(topic)), fmt.Sprint(mm2.IsHeartbeats(p, topic)),
+					strconv.FormatBool(p.IsInternal(topic)), strconv.FormatBool(p.IsCheckpoints(topic)), strconv.FormatBool(mm2.IsHeartbeats(p, topic)),
 					encode([]byte(names.OffsetSyncs())), encode([]byte(names.Checkpoints())), encode([]byte(names.Heartbeats())),
 				}, " "),
 			})
