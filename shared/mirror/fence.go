@@ -44,7 +44,7 @@ func (t *Task) fence(ctx context.Context, p *progress) error {
 // finalEnds returns the remote partition's ends once nothing of an earlier owner can appear below the high watermark any
 // more: behind the fence, or the wait for it, everything of theirs is in the leader's log.
 func (t *Task) finalEnds(ctx context.Context, p *progress) (Ends, error) {
-	ends, err := shown(ctx, t.target, p.remote)
+	ends, err := shown(ctx, t.target.Ends, p.remote)
 	if err != nil {
 		return Ends{}, fmt.Errorf("target ends of %s: %w", p.remote, err)
 	}
@@ -53,13 +53,10 @@ func (t *Task) finalEnds(ctx context.Context, p *progress) (Ends, error) {
 
 // shown returns a partition's ends once its high watermark has come to where the leader's log ended at first: a follower may
 // stall, and a new leader's high watermark is behind for a while. KIP-207 has brokers hide the latter; not all do.
-func shown(ctx context.Context, log interface {
-	Ends(ctx context.Context, tp mm2.TopicPartition) (Ends, error)
-}, tp mm2.TopicPartition,
-) (Ends, error) {
+func shown(ctx context.Context, ask func(context.Context, mm2.TopicPartition) (Ends, error), tp mm2.TopicPartition) (Ends, error) {
 	end := int64(math.MaxInt64)
 	for {
-		ends, err := log.Ends(ctx, tp)
+		ends, err := ask(ctx, tp)
 		if err != nil {
 			return Ends{}, err
 		}

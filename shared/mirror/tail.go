@@ -95,7 +95,7 @@ func (t *Task) pendingOf(ctx context.Context, p *progress, d Delivery) func(n in
 		if len(piece.Offsets) == n {
 			return piece, nil
 		}
-		ends, err := shown(ctx, t.source, d.Partition) // what a new leader does not show yet may have been sent
+		ends, err := shown(ctx, t.source.Ends, d.Partition) // what a new leader does not show yet may have been sent
 		if err != nil {
 			return Piece{}, fmt.Errorf("source ends: %w", err)
 		}

@@ -14,7 +14,7 @@ import (
 // truncated goes back to where the source differs from its copy: an unclean election cut its log, and it may have grown
 // again since. Never to the log's start, which would double what it still holds.
 func (t *Task) truncated(ctx context.Context, p *progress, d Delivery) error {
-	ends, err := shown(ctx, t.source, d.Partition) // what a new leader does not show yet would count as different
+	ends, err := shown(ctx, t.source.Ends, d.Partition) // what a new leader does not show yet would count as different
 	if err != nil {
 		return fmt.Errorf("source ends: %w", err)
 	}
