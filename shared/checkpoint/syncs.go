@@ -11,7 +11,7 @@ import (
 	"tidemark/shared/watermark"
 )
 
-// headerBytes bounds the list of stretches that a sync carries: thousands of runs.
+// headerBytes bounds the list of stretches that a sync carries: thousands of runs. The newest half of it is left exact.
 const headerBytes = 8 << 10
 
 // Sync is an offset sync with its header.
@@ -45,7 +45,7 @@ func DueSyncs(states []watermark.State, h History) []Sync {
 			header := offsetsync.Header{TopicID: s.TopicID, Epoch: max(s.Epoch, long.Epoch), Runs: long.Runs}
 			if readable {
 				header.Runs = offsetsync.Merge(long.Runs, short)
-				header.Runs.Fold(headerBytes)
+				header.Runs.Fold(headerBytes, headerBytes/2)
 			}
 			due = append(due, Sync{sync, header})
 		}

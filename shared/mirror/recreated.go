@@ -15,7 +15,7 @@ func (t *Task) recreated(ctx context.Context, p *progress, topic Topic, d Delive
 	t.options.Metrics.Add(TopicsRecreated, 1)
 	t.options.Log.WarnContext(ctx, "source topic was deleted and made again: its new log is mirrored from the start",
 		"partition", d.Partition.String(), "was", p.state.TopicID, "is", topic.ID, "next", p.state.Next)
-	ends, err := t.source.Ends(ctx, d.Partition)
+	ends, err := shown(ctx, t.source.Ends, d.Partition) // a delivery of what a new leader does not show yet is of the new log
 	if err != nil {
 		return fmt.Errorf("source ends: %w", err)
 	}

@@ -172,7 +172,7 @@ func use(t *testing.T, r *offsetsync.Runs) {
 		checkStretches(t, &m)
 	}
 	for _, change := range []func(*offsetsync.Runs){
-		func(o *offsetsync.Runs) { o.Fold(10) },
+		func(o *offsetsync.Runs) { o.Fold(10, 0) },
 		func(o *offsetsync.Runs) { o.Cut(1 << 20); o.Extend(5, 6, 100, true) },
 		func(o *offsetsync.Runs) { o.CutDownstream(1 << 20); o.Extend(5, 6, 100, true) },
 		func(o *offsetsync.Runs) { o.Extend(math.MaxInt64, math.MaxInt64, math.MaxInt64, true) },

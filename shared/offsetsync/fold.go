@@ -3,16 +3,24 @@ package offsetsync
 import "container/heap"
 
 // Fold makes the list fit into that many bytes of its coding: it merges the two neighbours whose merging leaves the smallest
-// bound, the older ones first, as often as it takes. It never forgets a stretch, so that one stretch stays at least. It takes
-// n log n steps: a delivery from a compacted topic may bring thousands of stretches at once.
-func (r *Runs) Fold(bytes int) {
+// bound, the older ones first, as often as it takes. The newest, as many as spared bytes hold, are left alone as long as others
+// are there: most groups stand near the end. It never forgets a stretch, so that one stretch stays at least. It takes n log n
+// steps: a delivery from a compacted topic may bring thousands of stretches at once.
+func (r *Runs) Fold(bytes, spared int) {
 	size := r.size()
 	if size <= bytes || len(r.list) < 2 {
 		return
 	}
 	f := newFolding(r.list)
+	f.offer(r.newest(spared))
 	for size > bytes && len(f.queue) > 0 {
 		size -= f.merge()
+	}
+	if size > bytes {
+		f.offer(len(r.list))
+		for size > bytes && len(f.queue) > 0 {
+			size -= f.merge()
+		}
 	}
 	kept := r.list[:0]
 	for i := 0; i < len(r.list); i = f.after[i] {
@@ -21,23 +29,41 @@ func (r *Runs) Fold(bytes int) {
 	r.list = kept
 }
 
+// newest is the first of the newest stretches whose coding takes no more than so many bytes.
+func (r *Runs) newest(bytes int) int {
+	i := len(r.list)
+	for ; i > 1; i-- {
+		before := r.list[i-2]
+		if bytes -= r.list[i-1].size(before.upstreamEnd(), before.downstreamEnd()); bytes < 0 {
+			break
+		}
+	}
+	return i
+}
+
 // folding is a list whose neighbours are being merged. A stretch takes the place of the older of the two.
 type folding struct {
 	list          []Stretch
 	before, after []int // the neighbours that are left of one that is left; -1 and len(list) where there is none
+	end           int   // the stretches from here on are not merged
 	queue         cheapest
 }
 
 func newFolding(list []Stretch) *folding {
-	f := &folding{list: list, before: make([]int, len(list)), after: make([]int, len(list)), queue: make(cheapest, 0, 2*len(list))}
+	f := &folding{list: list, before: make([]int, len(list)), after: make([]int, len(list))}
 	for i := range list {
 		f.before[i], f.after[i] = i-1, i+1
-		if i+1 < len(list) {
-			f.queue = append(f.queue, f.neighbours(i))
-		}
+	}
+	return f
+}
+
+// offer has the stretches before end merged, those that are left.
+func (f *folding) offer(end int) {
+	f.end, f.queue = end, make(cheapest, 0, 2*end)
+	for i := 0; i < end && f.after[i] < end; i = f.after[i] {
+		f.queue = append(f.queue, f.neighbours(i))
 	}
 	heap.Init(&f.queue)
-	return f
 }
 
 // neighbours are stretch i and the next one that is left.
@@ -64,6 +90,8 @@ func (f *folding) merge() (saved int) {
 	f.list[i], f.after[i], f.after[j] = m, f.after[j], gone
 	if next := f.after[i]; next < len(f.list) {
 		f.before[next] = i
+	}
+	if f.after[i] < f.end {
 		heap.Push(&f.queue, f.neighbours(i))
 	}
 	if f.before[i] >= 0 {

@@ -25,7 +25,7 @@ func TestMerge(t *testing.T) {
 		{"folded over the end", func() offsetsync.Runs {
 			r := folded()
 			r.Extend(31, 131, 9, true)
-			r.Fold(0)
+			r.Fold(0, 0)
 			return r
 		}, "0+10:100+10 =12+10:110+10 =22+7:123+7 29+11:130+10"},
 		{"the source was cut", func() offsetsync.Runs {
@@ -115,7 +115,7 @@ func TestMergeAfterCutsOfWhatWasLeft(t *testing.T) {
 	} {
 		short := noted()
 		coded, _ := short.AppendBinary(nil)
-		short.Fold(len(coded) - 1)
+		short.Fold(len(coded)-1, 0)
 		if tt.cut(&short); text(&short) != "0+10:100+10" {
 			t.Fatalf("%s: the short list is %s, want its first run", tt.name, text(&short))
 		}

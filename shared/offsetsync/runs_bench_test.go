@@ -15,7 +15,7 @@ func transactions(bytes int) offsetsync.Runs {
 			break
 		}
 	}
-	r.Fold(bytes)
+	r.Fold(bytes, 0)
 	return r
 }
 
@@ -37,7 +37,7 @@ func BenchmarkExtendAndFold(b *testing.B) {
 	for b.Loop() {
 		r.Extend(next, next, 100, true)
 		next += 101
-		r.Fold(512)
+		r.Fold(512, 448)
 	}
 }
 
@@ -78,6 +78,6 @@ func BenchmarkRunsMerge(b *testing.B) {
 	long, short := transactions(8192), transactions(512)
 	for b.Loop() {
 		m := offsetsync.Merge(long, short)
-		m.Fold(8192)
+		m.Fold(8192, 4096)
 	}
 }

@@ -124,7 +124,7 @@ func restart(t *rapid.T, r *offsetsync.Runs) {
 
 // fold makes a list fit, if more than one stretch is left.
 func (f *flow) fold(r *offsetsync.Runs, bytes int) {
-	r.Fold(bytes)
+	r.Fold(bytes, bytes/2)
 	coded, _ := r.AppendBinary(nil)
 	if n := len(slices.Collect(r.Stretches())); n > 1 && len(coded) > bytes {
 		f.t.Fatalf("Fold(%d) leaves %d stretches in %d bytes", bytes, n, len(coded))

@@ -34,7 +34,7 @@ func runs(pieces ...[3]int64) offsetsync.Runs {
 // folded is one stretch: upstream 0 to 30 with a gap of 2, downstream 100 to 131 with one of 3.
 func folded() offsetsync.Runs {
 	r := runs([3]int64{0, 100, 10}, [3]int64{12, 110, 10}, [3]int64{22, 123, 8})
-	r.Fold(0)
+	r.Fold(0, 0)
 	return r
 }
 
@@ -194,12 +194,12 @@ func TestFold(t *testing.T) {
 		{len(coded) - 2, "0+9:0+9 =19+19:9+18 =39+19:27+18"},
 		{0, "0+58:0+45"},
 	} {
-		if r.Fold(tt.bytes); text(&r) != tt.want {
+		if r.Fold(tt.bytes, 0); text(&r) != tt.want {
 			t.Errorf("Fold(%d): %s, want %s", tt.bytes, text(&r), tt.want)
 		}
 	}
 	var empty offsetsync.Runs
-	if empty.Fold(0); text(&empty) != "" {
+	if empty.Fold(0, 0); text(&empty) != "" {
 		t.Errorf("Fold(0) of nothing: %s", text(&empty))
 	}
 }

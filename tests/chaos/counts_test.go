@@ -1,6 +1,9 @@
 package chaos
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // counted wants what the processes counted to have happened, and what happened to be counted, as far as one follows from the
 // other.
@@ -69,7 +72,8 @@ func (w *world) explained() error {
 			sum.pass(p, p.log.entries[offset])
 		}
 	}
-	if w.counts["DuplicatesPossible"] > 0 { // copies that could not be told apart are nobody's
+	wiped := slices.ContainsFunc(w.parts, func(p *partition) bool { return p.wiped })
+	if w.counts["DuplicatesPossible"] > 0 || wiped { // copies that could not be told apart, or went with the topic, are nobody's
 		sum.records, exact = 0, false
 	}
 	if exact {
