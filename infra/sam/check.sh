@@ -29,5 +29,6 @@ mkdir -p "$__SAM_CLI_APP_DIR"
 sam() { PYTHONPATH=$packages python3 -m samcli "$@"; }
 
 sam validate --lint
+PYTHONPATH=$packages python3 infra/sam/parameters.py infra/mm2import/testdata/*.toml
 sam build --build-in-source
 TIDEMARK_TEMPLATE=$PWD/.aws-sam/build/template.yaml go test -count=1 ./tests/template

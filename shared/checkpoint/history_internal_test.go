@@ -116,7 +116,7 @@ func (h *history) mirror(n int) {
 			h.target++
 		}
 	}
-	h.runs.Fold(h.short, h.short*7/8)
+	h.runs.Fold(h.short, h.short/2)
 	h.note("mirrored: next %d, downstream %d", h.item.Next, h.item.DownstreamLast)
 }
 

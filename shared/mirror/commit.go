@@ -9,11 +9,8 @@ import (
 	"tidemark/shared/watermark"
 )
 
-// runBytes bounds the runs in the item, which stays within one write unit of 1 KB.
+// runBytes bounds the runs in the item, which stays within one write unit of 1 KB. The newest half of it is left exact.
 const runBytes = 512
-
-// newestBytes of them hold the newest runs as they are, for the next pass to take over: more than a hundred of them.
-const newestBytes = 448
 
 // commit writes what is durable and why the rest is not. It gives the claim back when every outcome is known, and keeps it
 // for the next owner to settle when one is not. An owner that could not settle what it found leaves the producer ids that
@@ -68,7 +65,7 @@ func (p *progress) held() []int64 {
 
 // write commits the state under the given claim. What was counted on the way counts once it is written.
 func (t *Task) write(ctx context.Context, p *progress, owner string, deadline time.Time, producers []int64, stall *watermark.Stall) error {
-	p.runs.Fold(runBytes, newestBytes)
+	p.runs.Fold(runBytes, runBytes/2)
 	coded, err := p.runs.AppendBinary(nil)
 	if err != nil {
 		return fmt.Errorf("encode runs: %w", err)

@@ -3,9 +3,10 @@ package offsetsync
 import "container/heap"
 
 // Fold makes the list fit into that many bytes of its coding: it merges the two neighbours whose merging leaves the smallest
-// bound, the older ones first, as often as it takes. The newest, as many as spared bytes hold, are left alone as long as others
-// are there: most groups stand near the end. It never forgets a stretch, so that one stretch stays at least. It takes n log n
-// steps: a delivery from a compacted topic may bring thousands of stretches at once.
+// bound in proportion to how far back they lie, the older ones first, as often as it takes: most groups stand near the end, and
+// who is far behind has much to read anyway. The newest, as many as spared bytes hold, are left alone as long as others are
+// there. It never forgets a stretch, so that one stretch stays at least. It takes n log n steps: a delivery from a compacted
+// topic may bring thousands of stretches at once.
 func (r *Runs) Fold(bytes, spared int) {
 	size := r.size()
 	if size <= bytes || len(r.list) < 2 {
@@ -70,7 +71,12 @@ func (f *folding) offer(end int) {
 func (f *folding) neighbours(i int) neighbours {
 	j := f.after[i]
 	m := merged(f.list[i], f.list[j])
-	return neighbours{first: i, second: j, bound: m.UpstreamGaps + m.DownstreamGaps}
+	return neighbours{first: i, second: j, cost: m.cost(f.list[len(f.list)-1].upstreamEnd())}
+}
+
+// cost is what a stretch may have a group read again, in proportion to how far it lies before the end of the list.
+func (s Stretch) cost(end int64) float64 {
+	return float64(s.UpstreamGaps+s.DownstreamGaps) / (float64(end-s.upstreamEnd()) + 1)
 }
 
 // merge merges the cheapest pair that is left, and returns how many bytes that saves. What follows is coded as before: its
@@ -103,13 +109,13 @@ func (f *folding) merge() (saved int) {
 // gone marks a stretch that was merged into another: it has no next one.
 const gone = -1
 
-// neighbours are two stretches, and the bound that merging them leaves.
+// neighbours are two stretches, and what merging them costs.
 type neighbours struct {
 	first, second int
-	bound         int64
+	cost          float64
 }
 
-// cheapest is a heap: the smallest bound first, of equal ones the older.
+// cheapest is a heap: the cheapest first, of equal ones the older.
 type cheapest []neighbours
 
 // Len implements heap.Interface.
@@ -117,7 +123,7 @@ func (c cheapest) Len() int { return len(c) }
 
 // Less implements heap.Interface.
 func (c cheapest) Less(i, j int) bool {
-	return c[i].bound < c[j].bound || c[i].bound == c[j].bound && c[i].first < c[j].first
+	return c[i].cost < c[j].cost || c[i].cost == c[j].cost && c[i].first < c[j].first
 }
 
 // Swap implements heap.Interface.

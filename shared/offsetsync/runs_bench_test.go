@@ -37,7 +37,7 @@ func BenchmarkExtendAndFold(b *testing.B) {
 	for b.Loop() {
 		r.Extend(next, next, 100, true)
 		next += 101
-		r.Fold(512, 448)
+		r.Fold(512, 256)
 	}
 }
 

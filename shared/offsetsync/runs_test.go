@@ -180,7 +180,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// The smallest bound goes first, of equal ones the older, and no more is folded than it takes.
+// The smallest bound in proportion to its age goes first, of equal ones the older, and no more is folded than it takes.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	r := runs([3]int64{0, 0, 9}, [3]int64{19, 9, 9}, [3]int64{29, 18, 9}, [3]int64{39, 27, 9}, [3]int64{49, 36, 9})
@@ -191,7 +191,7 @@ func TestFold(t *testing.T) {
 	}{
 		{len(coded), "0+9:0+9 =19+9:9+9 =29+9:18+9 =39+9:27+9 =49+9:36+9"},
 		{len(coded) - 1, "0+9:0+9 =19+19:9+18 =39+9:27+9 =49+9:36+9"},
-		{len(coded) - 2, "0+9:0+9 =19+19:9+18 =39+19:27+18"},
+		{len(coded) - 2, "0+9:0+9 =19+29:9+27 =49+9:36+9"},
 		{0, "0+58:0+45"},
 	} {
 		if r.Fold(tt.bytes, 0); text(&r) != tt.want {

@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -159,6 +160,38 @@ func TestRecordTooLarge(t *testing.T) {
 	}
 	f.caughtUp(t, 1, time.Minute)
 	f.same(t, len(records))
+}
+
+// TestDeadLetter has the target refuse a record in the middle of a batch for good: it goes to the dead letter queue, the others
+// arrive in order, and the skip stands in the item.
+func TestDeadLetter(t *testing.T) {
+	t.Parallel()
+	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
+	remote := mm2.TopicPartition{Topic: target.topicNamed(t, "source."+tp.Topic, 1, "max.message.bytes=5000")}
+	letters := mm2.TopicPartition{Topic: target.topicNamed(t, "letters."+tp.Topic, 1)}
+	records := numbered(tp, 100)
+	const large = 57
+	records[large].Value = noise(20_000)
+	write(t, source.client(t), records...)
+	f := newFlow(t, tp.Topic, settings{env: []string{"ERRORS_TOLERANCE=all", "ERRORS_DEADLETTERQUEUE_TOPIC_NAME=" + letters.Topic}})
+	f.reaches(t, 0, int64(len(records)))
+	got := readFrom(t, target, remote, 0)
+	if len(got) != len(records)-1 {
+		t.Fatalf("%d records on the target, want all but one", len(got))
+	}
+	for i, r := range got {
+		if want := records[i+i/large]; !bytes.Equal(r.Value, want.Value) {
+			t.Fatalf("record %d has %d bytes, want %d", i, len(r.Value), len(want.Value))
+		}
+	}
+	found := readFrom(t, target, letters, 0)
+	if len(found) != 1 || !bytes.Equal(found[0].Value, records[large].Value) {
+		t.Errorf("%d dead letters, want the one record", len(found))
+	}
+	s, err := f.store.Get(t.Context(), tp)
+	if err != nil || s.Skips != 1 || s.Stall != nil || s.Lost != 0 {
+		t.Errorf("item: %d skips, stall %+v, %v, want the skip alone", s.Skips, s.Stall, err)
+	}
 }
 
 // TestWrongSettings delivers to functions that reach the wrong thing, or nothing.
