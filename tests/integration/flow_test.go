@@ -174,25 +174,30 @@ func (f *flow) caughtUp(t *testing.T, partitions int32, limit time.Duration) {
 	}
 }
 
-// same compares both logs and wants the target's to be the source's, record by record, and to have so many.
+// same compares both logs, and wants them to have so many records.
 func (f *flow) same(t *testing.T, records int) {
+	t.Helper()
+	if got := f.equal(t); got != records {
+		t.Errorf("%s has %d records, want %d", f.remote, got, records)
+	}
+}
+
+// equal compares both logs and wants the target's to be the source's, record by record. It returns how many records there are.
+func (f *flow) equal(t *testing.T) (records int) {
 	t.Helper()
 	report, err := compare.Topics(t.Context(), compare.NewHasher(),
 		compare.Side{Brokers: []string{source.addr}, Topic: f.topic}, compare.Side{Brokers: []string{target.addr}, Topic: f.remote})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := 0
 	for p, found := range report {
-		got += found.Target
+		records += found.Target
 		if !found.Equal() {
 			t.Errorf("%s-%d has %d records, %s-%d has %d: %d lost, %d duplicated, %d reordered, %d foreign: %s", f.topic, p, found.Source,
 				f.remote, p, found.Target, len(found.Lost), len(found.Duplicated), len(found.Reordered), len(found.Foreign), found.First)
 		}
 	}
-	if got != records {
-		t.Errorf("%s has %d records, want %d", f.remote, got, records)
-	}
+	return records
 }
 
 // partition names a partition on both sides.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tidemark/infra/local/compare"
 	"tidemark/infra/local/mapping"
 	"tidemark/shared/mirror"
 	"tidemark/shared/mm2"
@@ -53,24 +52,6 @@ func TestSoak(t *testing.T) {
 			t.Errorf("never: %s", what)
 		}
 	}
-}
-
-// equal compares both logs and wants them to be the same, record by record. It returns how many records there are.
-func (f *flow) equal(t *testing.T) (records int) {
-	t.Helper()
-	report, err := compare.Topics(t.Context(), compare.NewHasher(),
-		compare.Side{Brokers: []string{source.addr}, Topic: f.topic}, compare.Side{Brokers: []string{target.addr}, Topic: f.remote})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p, found := range report {
-		records += found.Target
-		if !found.Equal() {
-			t.Errorf("%s-%d has %d records, %s-%d has %d: %d lost, %d duplicated, %d reordered, %d foreign: %s", f.topic, p, found.Source,
-				f.remote, p, found.Target, len(found.Lost), len(found.Duplicated), len(found.Reordered), len(found.Foreign), found.First)
-		}
-	}
-	return records
 }
 
 // mischief is what happens to a flow.
