@@ -230,7 +230,7 @@ func TestFailoverFromHoles(t *testing.T) {
 		"transactional": {func(t *testing.T) mm2.TopicPartition {
 			t.Helper()
 			tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
-			transactions(t, tp, 40, 25)
+			transactions(t, tp, 40, 25, 4)
 			write(t, source.client(t), noisy(tp, 1)...)
 			return tp
 		}, true},

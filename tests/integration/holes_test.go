@@ -36,28 +36,31 @@ func (s *looks) Peek(ctx context.Context, tp mm2.TopicPartition, id string, hole
 	return peeked
 }
 
-// TestCostOfHoles measures how much longer an invocation takes whose records lie in transactions of a hundred, or between
-// others that were compacted away, than one with as many records and no hole. The state table is the second emulator, whose
-// answers take as long as DynamoDB's.
+// TestCostOfHoles measures how much longer an invocation takes whose records lie in transactions of a hundred, with or without
+// aborted ones among them, or between others that were compacted away, than one with as many records and no hole. The state
+// table is the second emulator, whose answers take as long as DynamoDB's.
 func TestCostOfHoles(t *testing.T) {
 	const n, size, rounds, warm, peeks = 60, 100, 30, 10, 200
-	tp := mm2.TopicPartition{Topic: source.topic(t, 2)}
-	whole := transactions(t, tp, n, size)
+	tp := mm2.TopicPartition{Topic: source.topic(t, 3)}
+	whole := transactions(t, tp, n, size, 4)
 	plain := mm2.TopicPartition{Topic: tp.Topic, Partition: 1}
 	write(t, source.client(t), noisy(plain, whole)...)
+	clean := mm2.TopicPartition{Topic: tp.Topic, Partition: 2}
+	transactions(t, clean, whole/size, size, 0)
 	kinds := []struct {
 		name string
 		mirror.Delivery
 		took []time.Duration
 	}{
 		{name: "no hole", Delivery: source.delivery(t, plain, whole)},
-		{name: "transactions of 100", Delivery: source.delivery(t, tp, whole)},
+		{name: "transactions", Delivery: source.delivery(t, clean, whole)},
+		{name: "and aborted ones", Delivery: source.delivery(t, tp, whole)},
 		{name: "compacted", Delivery: source.delivery(t, compacted(t, whole), whole)},
 	}
 	looks := &looks{Source: sourceOf(t, source)}
 	target := targetOf(t, target)
 	for range peeks { // a broker in service has compiled what it runs
-		looks.Source.Peek(t.Context(), tp, "", holesOf(kinds[1].Delivery))
+		looks.Source.Peek(t.Context(), tp, "", holesOf(kinds[2].Delivery))
 	}
 	for round := range rounds {
 		ground, err := bed.Start(t.Context(), bed.Options{Source: []string{source.addr}, Target: []string{source.addr}, DynamoDB: aws.url, Table: fmt.Sprint("holes-", round)})
@@ -88,7 +91,7 @@ func TestCostOfHoles(t *testing.T) {
 		t.Logf("%-20s %d records, %d holes: %v, of which holes %.0f%%", k.name, len(k.Offsets), len(holesOf(k.Delivery)),
 			median.Round(time.Microsecond), 100*(1-base.Seconds()/median.Seconds()))
 	}
-	if looks.walks.Load() > 4*rounds || looks.peeked.Load() < rounds*n/2 {
+	if looks.walks.Load() > 5*rounds || looks.peeked.Load() < rounds*n {
 		t.Errorf("%d walks, %d holes looked into at once, want nearly all of them so", looks.walks.Load(), looks.peeked.Load())
 	}
 }

@@ -72,8 +72,8 @@ func (f *flow) sameValues(t *testing.T, p int32, n int) {
 	}
 }
 
-// transactions writes n transactions of size records, and aborts every fourth. It returns how many are committed.
-func transactions(t *testing.T, tp mm2.TopicPartition, n, size int) (committed int) {
+// transactions writes n transactions of size records, and aborts each so many; 0: none. It returns how many are committed.
+func transactions(t *testing.T, tp mm2.TopicPartition, n, size, abort int) (committed int) {
 	t.Helper()
 	writer := source.client(t, kgo.TransactionalID(tp.String()))
 	for i := range n {
@@ -86,7 +86,7 @@ func transactions(t *testing.T, tp mm2.TopicPartition, n, size int) (committed i
 		}
 		write(t, writer, records...)
 		end := kgo.TryCommit
-		if i%4 == 3 {
+		if abort > 0 && i%abort == abort-1 {
 			end = kgo.TryAbort
 		} else {
 			committed += size
@@ -104,7 +104,7 @@ func TestTransactionalSource(t *testing.T) {
 	tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
 	f := newFlow(t, tp.Topic, settings{trigger: mapping.Options{BatchSize: 500}})
 	const n, size = 40, 25
-	committed := transactions(t, tp, n, size)
+	committed := transactions(t, tp, n, size, 4)
 	f.reaches(t, 0, n*(size+1)-size-2) // behind the last record that was committed: the last transaction was aborted
 	f.sameValues(t, 0, committed)
 	if got := f.metric(t, mirror.OffsetsControl) + f.metric(t, mirror.OffsetsAborted); got == 0 {
