@@ -186,12 +186,27 @@ func TestDeadLetter(t *testing.T) {
 	}
 	found := readFrom(t, target, letters, 0)
 	if len(found) != 1 || !bytes.Equal(found[0].Value, records[large].Value) {
-		t.Errorf("%d dead letters, want the one record", len(found))
+		t.Fatalf("%d dead letters, want the one record", len(found))
+	}
+	for name, part := range map[string]string{"topic": tp.Topic, "partition": "0", "offset": strconv.Itoa(large), "exception.message": "max.message.bytes is 5000"} {
+		if value := header(found[0], "__connect.errors."+name); !strings.Contains(value, part) {
+			t.Errorf("the letter's %s is %q, want it to say %q", name, value, part)
+		}
 	}
 	s, err := f.store.Get(t.Context(), tp)
 	if err != nil || s.Skips != 1 || s.Stall != nil || s.Lost != 0 {
 		t.Errorf("item: %d skips, stall %+v, %v, want the skip alone", s.Skips, s.Stall, err)
 	}
+}
+
+// header is the value of a record's header; empty if it has none of that name.
+func header(r *kgo.Record, name string) string {
+	for _, h := range r.Headers {
+		if h.Key == name {
+			return string(h.Value)
+		}
+	}
+	return ""
 }
 
 // TestWrongSettings delivers to functions that reach the wrong thing, or nothing.
