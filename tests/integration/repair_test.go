@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -148,7 +149,8 @@ func TestRecreatedTopic(t *testing.T) {
 			tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
 			f := newFlow(t, tp.Topic, settings{trigger: mapping.Options{BatchSize: 50}})
 			const first = 100
-			write(t, source.client(t), numbered(tp, first)...)
+			old := numbered(tp, first)
+			write(t, source.client(t), old...)
 			f.reaches(t, 0, first)
 			if _, err := source.admin(t).DeleteTopic(t.Context(), tp.Topic); err != nil {
 				t.Fatal(err)
@@ -172,12 +174,17 @@ func TestRecreatedTopic(t *testing.T) {
 				}
 			}
 			_, downstream := f.partition(0)
-			got := target.values(t, downstream, first+again)
-			for i, r := range records {
-				if got[first+i] != string(r.Value) {
-					t.Fatalf("record %d of the new log is not at its place", i)
+			want := slices.Concat(old, records)
+			got := target.values(t, downstream, len(want))
+			for i, r := range want {
+				if got[i] != string(r.Value) {
+					t.Fatalf("record %d of the target is not record %d of both logs together", i, i)
 				}
 			}
+			if end := target.end(t, downstream); end != int64(len(want)) {
+				t.Errorf("the target ends at %d, want %d: both logs once", end, len(want))
+			}
+			t.Logf("%d records of the old log, %d of the new one, mirrored once and in order; trigger %+v", first, again, f.trigger.Stats())
 		})
 	}
 }
