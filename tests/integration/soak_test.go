@@ -33,7 +33,7 @@ func TestSoak(t *testing.T) {
 	}})
 	m := &mischief{flow: f, random: rand.New(rand.NewPCG(*seed, 1)), did: map[string]int{}}
 	writers := startWriters(t, topic, partitions)
-	for end := time.Now().Add(*soak); time.Now().Before(end); {
+	for end := time.Now().Add(*soak); time.Now().Before(end) || len(m.cards) > 0; {
 		m.one(t)
 	}
 	writers.stop(t)
@@ -58,38 +58,58 @@ func TestSoak(t *testing.T) {
 type mischief struct {
 	*flow
 	random *rand.Rand
-	long   bool // a broker stood still for longer than a claim lasts
+	cards  []int // what is still to be done before the pack is shuffled again: everything happens, however short the soak
+	long   bool  // a broker stood still for longer than a claim lasts
 	did    map[string]int
 }
 
-// one does one thing and waits a little.
+// one does one thing and waits a little. One in sixteen happens to a broker in each way, the others to the function.
 func (m *mischief) one(t *testing.T) {
 	t.Helper()
-	brokers := []*broker{target, source}
-	b := brokers[m.random.IntN(len(brokers))]
-	switch m.random.IntN(8) {
+	if len(m.cards) == 0 {
+		m.cards = m.random.Perm(16)
+	}
+	card := m.cards[0]
+	m.cards = m.cards[1:]
+	switch card {
 	case 0:
-		b.signal(t, syscall.SIGSTOP)
-		still := time.Duration(m.random.IntN(4000)) * time.Millisecond
-		if b == target && !m.long {
-			m.long, still = true, 30*time.Second
-		}
-		time.Sleep(still)
-		b.signal(t, syscall.SIGCONT)
-		m.did[b.name+" stood still"]++
+		m.pause(t, source)
 	case 1:
-		b.stop()
-		time.Sleep(time.Duration(m.random.IntN(2000)) * time.Millisecond)
-		if err := b.start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		m.did[b.name+" restarted"]++
+		m.pause(t, target)
+	case 2:
+		m.restart(t, source)
+	case 3:
+		m.restart(t, target)
 	default:
 		if m.kill() {
 			m.did["function killed"]++
 		}
 	}
 	time.Sleep(time.Duration(m.random.IntN(1500)) * time.Millisecond)
+}
+
+// pause has a broker stand still.
+func (m *mischief) pause(t *testing.T, b *broker) {
+	t.Helper()
+	still := time.Duration(m.random.IntN(4000)) * time.Millisecond
+	if b == target && !m.long {
+		m.long, still = true, 30*time.Second
+	}
+	b.signal(t, syscall.SIGSTOP)
+	time.Sleep(still)
+	b.signal(t, syscall.SIGCONT)
+	m.did[b.name+" stood still"]++
+}
+
+// restart has a broker die and come back.
+func (m *mischief) restart(t *testing.T, b *broker) {
+	t.Helper()
+	b.stop()
+	time.Sleep(time.Duration(m.random.IntN(2000)) * time.Millisecond)
+	if err := b.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.did[b.name+" restarted"]++
 }
 
 // kill kills the process of an invocation at a random moment of it. It reports false when no invocation begins.
