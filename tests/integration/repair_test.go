@@ -140,10 +140,16 @@ func TestDroppedByTheTrigger(t *testing.T) {
 }
 
 // TestRecreatedTopic deletes the source topic and makes it again, shorter and longer than what was mirrored, with a
-// consumer running.
+// consumer running. A new log that begins with the old one's records can be told from it by the topic's id alone.
 func TestRecreatedTopic(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]int{"shorter": 30, "longer": 300} {
+	for name, c := range map[string]struct {
+		again int
+		same  bool
+	}{
+		"shorter": {30, false}, "longer": {300, false}, "longer and alike": {300, true},
+	} {
+		again := c.again
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tp := mm2.TopicPartition{Topic: source.topic(t, 1)}
@@ -159,7 +165,11 @@ func TestRecreatedTopic(t *testing.T) {
 			source.topic(t, 1)
 			records := numbered(tp, again)
 			for i, r := range records {
-				r.Value = fmt.Append(nil, "again ", i)
+				if !c.same {
+					r.Value = fmt.Append(nil, "again ", i)
+				} else if i < first {
+					r.Timestamp = old[i].Timestamp
+				}
 			}
 			write(t, source.client(t), records...)
 			// Whatever the trigger brings, or does not, a catch-up reads the new log.
