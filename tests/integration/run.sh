@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches two real brokers, a real MirrorMaker 2 and a second DynamoDB emulator, once per version, and runs the integration tests against them.
 # It needs Go, Java 17, Maven and Python. KAFKA, LOG4J_SLF4J and MOTO are versions, TOOLS the folder to keep things in;
-# `make integration` sets them. RUN, if set, is a pattern of tests, SEED what everything random in them comes from.
+# `make integration` sets them. RUN, if set, is a pattern of tests, SEED what everything random in them comes from, SOAK how long TestSoak goes on.
 set -euo pipefail
 cd "$(dirname "$0")"
 : "${KAFKA:?version of Kafka}" "${LOG4J_SLF4J:?version of log4j-slf4j-impl}" "${MOTO:?version of moto}" "${TOOLS:?folder for tools}"
@@ -50,4 +50,4 @@ export TIDEMARK_CHECKPOINT=$TMPDIR/checkpoint TIDEMARK_OPERATOR=$TMPDIR/operator
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_MIRROR" ../../functions/mirror
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_CHECKPOINT" ../../functions/checkpoint
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -o "$TIDEMARK_OPERATOR" ../../functions/operator
-go test -tags integration -count=1 -v -timeout 20m -parallel 6 -run "${RUN:-.}" ./... -seed "${SEED:-1}"
+go test -tags integration -count=1 -v -timeout 20m -parallel 6 -run "${RUN:-.}" ./... -seed "${SEED:-1}" -soak "${SOAK:-3m}"

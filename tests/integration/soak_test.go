@@ -33,14 +33,16 @@ func TestSoak(t *testing.T) {
 	}})
 	m := &mischief{flow: f, random: rand.New(rand.NewPCG(*seed, 1)), did: map[string]int{}}
 	writers := startWriters(t, topic, partitions)
-	for end := time.Now().Add(*soak); time.Now().Before(end) || len(m.cards) > 0; {
+	began := time.Now()
+	for time.Since(began) < *soak || m.drawn < pack {
 		m.one(t)
 	}
+	took := time.Since(began).Round(time.Second)
 	writers.stop(t)
 	f.caughtUp(t, partitions, 3*time.Minute)
 	n := f.equal(t)
-	t.Logf("%d records in %v, mirrored once and in order; %v; %d transactions, every fourth aborted; trigger %+v; %d takeovers unfenced, %d records found on the target, %d offsets of markers and aborted records",
-		n, *soak, m.did, writers.transactions, f.trigger.Stats(), f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled),
+	t.Logf("%d records in %v; %v; %d transactions, every fourth aborted; trigger %+v; %d takeovers unfenced, %d records found on the target, %d offsets of markers and aborted records",
+		n, took, m.did, writers.transactions, f.trigger.Stats(), f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled),
 		f.metric(t, mirror.OffsetsControl)+f.metric(t, mirror.OffsetsAborted))
 	for _, name := range []string{mirror.DuplicatesPossible, mirror.RecordsForeign, mirror.RecordsLost, mirror.UnfencedTakeovers} {
 		if got := f.metric(t, name); got != 0 {
@@ -58,19 +60,24 @@ func TestSoak(t *testing.T) {
 type mischief struct {
 	*flow
 	random *rand.Rand
-	cards  []int // what is still to be done before the pack is shuffled again: everything happens, however short the soak
+	cards  []int // what is still to be done before the pack is shuffled again
+	drawn  int   // cards, so far
 	long   bool  // a broker stood still for longer than a claim lasts
 	did    map[string]int
 }
 
-// one does one thing and waits a little. One in sixteen happens to a broker in each way, the others to the function.
+// pack is how many things are done before each has been. The first pack is dealt to its end, however short the soak.
+const pack = 16
+
+// one does one thing and waits a little. Of a pack, one card is a broker's in each way, the others are the function's.
 func (m *mischief) one(t *testing.T) {
 	t.Helper()
 	if len(m.cards) == 0 {
-		m.cards = m.random.Perm(16)
+		m.cards = m.random.Perm(pack)
 	}
 	card := m.cards[0]
 	m.cards = m.cards[1:]
+	m.drawn++
 	switch card {
 	case 0:
 		m.pause(t, source)
