@@ -272,7 +272,7 @@ func (t target) Fence(ctx context.Context, tp mm2.TopicPartition, producers []in
 		p.put(t.w, mirrortest.Control())
 	}
 	if p.stalled() { // answered once it is replicated
-		if err := wait(ctx, p.stalled); err != nil {
+		if err := t.w.wait(ctx, p.stalled); err != nil {
 			return err
 		}
 		if v, err = t.w.step(ctx, t.inv, tp.Partition, "acknowledge"); err != nil {

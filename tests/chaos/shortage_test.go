@@ -27,10 +27,11 @@ func (w *world) shorten(part int, p *partition) {
 	w.event("target follower stalls", part, "for %v, %d of %d replicated", time.Until(until), p.hw, p.end())
 }
 
-// wait lets time pass as long as something lasts. It looks a few times a second, as a client does that tries again.
-func wait(ctx context.Context, lasts func() bool) error {
+// wait lets time pass as long as something lasts. It looks a few times a second, as a client does that tries again, and under
+// the world's lock: whoever waits wakes by the clock, not by the schedule.
+func (w *world) wait(ctx context.Context, lasts func() bool) error {
 	const pause = 300 * time.Millisecond
-	for lasts() {
+	for w.locked(lasts) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -38,4 +39,10 @@ func wait(ctx context.Context, lasts func() bool) error {
 		}
 	}
 	return nil
+}
+
+func (w *world) locked(ask func() bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return ask()
 }

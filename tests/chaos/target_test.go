@@ -236,7 +236,7 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 		if v == killAfter {
 			return 0, errors.Join(mirror.ErrUnknown, after(v))
 		}
-		if err := wait(ctx, part.scarce); err != nil { // the client tries again until then; its last request may be under way
+		if err := p.w.wait(ctx, part.scarce); err != nil { // the client tries again until then; its last request may be under way
 			if p.coin.IntN(2) == 0 {
 				p.late(ctx, records)
 			}
@@ -268,7 +268,7 @@ func (p *producer) batch(ctx context.Context, records []*kgo.Record) (int, error
 	if v != pass {
 		return 0, errors.Join(mirror.ErrUnknown, after(v))
 	}
-	if err := wait(ctx, part.stalled); err != nil {
+	if err := p.w.wait(ctx, part.stalled); err != nil {
 		return 0, errors.Join(mirror.ErrUnknown, err)
 	}
 	v, err = p.w.step(ctx, p.inv, records[0].Partition, "acknowledge")
