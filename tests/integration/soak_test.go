@@ -41,13 +41,16 @@ func TestSoak(t *testing.T) {
 	writers.stop(t)
 	f.caughtUp(t, partitions, 3*time.Minute)
 	n := f.equal(t)
-	t.Logf("%d records in %v; %v; %d transactions, every fourth aborted; trigger %+v; %d takeovers unfenced, %d records found on the target, %d offsets of markers and aborted records",
-		n, took, m.did, writers.transactions, f.trigger.Stats(), f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled),
+	t.Logf("%d records in %v; %v; %d transactions committed and %d aborted by %d producers; trigger %+v; %d takeovers unfenced, %d records found on the target, %d offsets of markers and aborted records",
+		n, took, m.did, writers.committed, writers.aborted, writers.producers, f.trigger.Stats(), f.metric(t, mirror.UnfencedTakeovers), f.metric(t, mirror.RecordsSettled),
 		f.metric(t, mirror.OffsetsControl)+f.metric(t, mirror.OffsetsAborted))
 	for _, name := range []string{mirror.DuplicatesPossible, mirror.RecordsForeign, mirror.RecordsLost, mirror.UnfencedTakeovers} {
 		if got := f.metric(t, name); got != 0 {
 			t.Errorf("%s = %d, want 0", name, got)
 		}
+	}
+	if few := int(took / (2 * time.Second)); writers.committed < few || writers.aborted < few/4 {
+		t.Errorf("%d transactions committed and %d aborted, want one every two seconds at least", writers.committed, writers.aborted)
 	}
 	for _, what := range []string{"function killed", "target stood still", "source stood still", "target restarted", "source restarted"} {
 		if m.did[what] == 0 {
@@ -137,11 +140,12 @@ func (m *mischief) kill() bool {
 
 // writers write to a topic until they are stopped, whatever happens to its broker.
 type writers struct {
-	group        sync.WaitGroup
-	cancel       context.CancelFunc
-	topic        string
-	partitions   int32
-	transactions int // that were ended
+	group              sync.WaitGroup
+	cancel             context.CancelFunc
+	topic              string
+	partitions         int32
+	committed, aborted int // transactions
+	producers          int // that wrote them, one after the other
 }
 
 func startWriters(t *testing.T, topic string, partitions int32) *writers {
@@ -149,7 +153,6 @@ func startWriters(t *testing.T, topic string, partitions int32) *writers {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &writers{cancel: cancel, topic: topic, partitions: partitions}
 	plain := source.client(t)
-	transactional := source.client(t, kgo.TransactionalID(topic), kgo.TransactionTimeout(10*time.Second))
 	o := newOdd()
 	w.group.Go(func() {
 		for ctx.Err() == nil {
@@ -160,30 +163,49 @@ func startWriters(t *testing.T, topic string, partitions int32) *writers {
 		}
 	})
 	w.group.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			w.transaction(ctx, transactional, i)
-			time.Sleep(100 * time.Millisecond)
+		for ctx.Err() == nil {
+			w.transact(ctx)
+			w.producers++
 		}
 	})
 	return w
 }
 
-// transaction writes a transaction of twenty records, and aborts every fourth.
-func (w *writers) transaction(ctx context.Context, client *kgo.Client, i int) {
-	if client.BeginTransaction() != nil {
+// transact writes transactions until one cannot be ended: its producer may be of no use then, for the broker aborts what is
+// open for too long, and refuses whoever had begun it.
+func (w *writers) transact(ctx context.Context) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(source.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionalID(w.topic), kgo.TransactionTimeout(10*time.Second))
+	if err != nil {
 		return
 	}
+	defer client.Close()
+	for err == nil && ctx.Err() == nil {
+		err = w.transaction(ctx, client)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// transaction writes a transaction of twenty records, and aborts every fourth.
+func (w *writers) transaction(ctx context.Context, client *kgo.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := client.BeginTransaction(); err != nil {
+		return err
+	}
 	for j := range 20 {
-		r := &kgo.Record{Topic: w.topic, Partition: int32(j) % w.partitions, Value: fmt.Appendf(nil, "transaction %d.%d", i, j)}
+		r := &kgo.Record{Topic: w.topic, Partition: int32(j) % w.partitions, Value: fmt.Appendf(nil, "transaction %d.%d", w.committed+w.aborted, j)}
 		client.Produce(ctx, r, nil)
 	}
-	end := kgo.TryCommit
-	if err := client.Flush(ctx); err != nil || i%4 == 3 {
-		end = kgo.TryAbort
+	end, count := kgo.TryCommit, &w.committed
+	if err := client.Flush(ctx); err != nil || (w.committed+w.aborted)%4 == 3 {
+		end, count = kgo.TryAbort, &w.aborted
 	}
-	if client.EndTransaction(ctx, end) == nil {
-		w.transactions++
+	if err := client.EndTransaction(ctx, end); err != nil {
+		return err
 	}
+	*count++
+	return nil
 }
 
 // stop ends the writers, and writes one more record to each partition, so that none ends with a marker, which no delivery
