@@ -52,7 +52,10 @@ func runAll(m *testing.M) (int, error) {
 }
 
 func startAll(ctx context.Context, dir string) error {
-	const sourcePort, targetPort, motoPort = 21000, 22000, 23000 // apart, so that no two look for the same
+	// Apart, so that no two look for the same, and neither do two runs at once: a port that was free may be gone when its
+	// server wants it.
+	ours := os.Getpid() % 200 * 5
+	sourcePort, targetPort, motoPort := 21000+ours, 22000+ours, 23000+ours
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		if source, err = newBroker(dir, "source", sourcePort); err == nil {
