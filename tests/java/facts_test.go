@@ -5,12 +5,10 @@ package java
 import (
 	"encoding/hex"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"tidemark/shared/mm2"
 )
@@ -58,13 +56,6 @@ func orNull(s string, ok bool) string {
 	return encode([]byte(s))
 }
 
-func orError(answer string, err error) string {
-	if err != nil {
-		return "error"
-	}
-	return answer
-}
-
 // word is a name: short, of few letters, so that separators, aliases and suffixes meet in every way.
 func word(r *rand.Rand) string {
 	parts := []string{"a", "us", "eu", "orders", "heartbeats", "internal", "checkpoints", "mm2", "mm2-offset-syncs", ".", "-", "_", "__", "é✓𝄞", ""}
@@ -75,94 +66,34 @@ func word(r *rand.Rand) string {
 	return b.String()
 }
 
-func number64(r *rand.Rand) int64 {
-	return []int64{0, 1, -1, math.MaxInt64, math.MinInt64, r.Int64(), int64(r.IntN(1000))}[r.IntN(7)]
-}
-
-// TestRecords: each of the three kinds, encoded and decoded, whole and damaged.
-func TestRecords(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(*first, 0))
-	var questions []question
-	both := func(key, value []byte, errKey, errValue error) string {
-		if errKey != nil || errValue != nil {
-			return "error"
-		}
-		return encode(key) + " " + encode(value)
-	}
-	for range 5_000 {
-		tp := mm2.TopicPartition{Topic: word(r), Partition: int32(r.IntN(5)) - 1}
-		s := mm2.OffsetSync{TopicPartition: tp, Upstream: number64(r), Downstream: number64(r)}
-		key, err := s.Key()
-		questions = append(questions, question{
-			fmt.Sprintf("sync %s %d %d %d", encode([]byte(tp.Topic)), tp.Partition, s.Upstream, s.Downstream), both(key, s.Value(), err, nil),
-		})
-		k, v := damage(r, key), damage(r, s.Value())
-		got, err := mm2.DecodeOffsetSync(k, v)
-		questions = append(questions, question{
-			"sync? " + encode(k) + " " + encode(v),
-			orError(fmt.Sprintf("%s %d %d %d", encode([]byte(got.Topic)), got.Partition, got.Upstream, got.Downstream), err),
-		})
-
-		c := mm2.Checkpoint{TopicPartition: tp, Group: word(r), Upstream: number64(r), Downstream: number64(r), Metadata: word(r)}
-		key, errKey := c.Key()
-		value, errValue := c.Value()
-		questions = append(questions, question{
-			fmt.Sprintf("checkpoint %s %s %d %d %d %s", encode([]byte(c.Group)), encode([]byte(tp.Topic)), tp.Partition, c.Upstream, c.Downstream, encode([]byte(c.Metadata))),
-			both(key, value, errKey, errValue),
-		})
-		k, v = damage(r, key), damage(r, value)
-		read, err := mm2.DecodeCheckpoint(k, v)
-		questions = append(questions, question{"checkpoint? " + encode(k) + " " + encode(v), orError(fmt.Sprintf("%s %s %d %d %d %s",
-			encode([]byte(read.Group)), encode([]byte(read.Topic)), read.Partition, read.Upstream, read.Downstream, encode([]byte(read.Metadata))), err)})
-
-		h := mm2.Heartbeat{Source: word(r), Target: word(r), At: time.UnixMilli(number64(r))}
-		key, err = h.Key()
-		questions = append(questions, question{
-			fmt.Sprintf("heartbeat %s %s %d", encode([]byte(h.Source)), encode([]byte(h.Target)), h.At.UnixMilli()), both(key, h.Value(), err, nil),
-		})
-		k, v = damage(r, key), damage(r, h.Value())
-		beat, err := mm2.DecodeHeartbeat(k, v)
-		questions = append(questions, question{
-			"heartbeat? " + encode(k) + " " + encode(v),
-			orError(fmt.Sprintf("%s %s %d", encode([]byte(beat.Source)), encode([]byte(beat.Target)), beat.At.UnixMilli()), err),
-		})
-	}
-	sameAsJava(t, questions)
-}
-
-// damage leaves most bytes whole; the others lose their end or get one too many.
-func damage(r *rand.Rand, b []byte) []byte {
-	switch r.IntN(8) {
-	case 0:
-		return b[:r.IntN(len(b)+1)]
-	case 1:
-		return append(b[:len(b):len(b)], byte(r.IntN(256)))
-	}
-	return b
-}
-
 // TestNames: both policies, every separator, both choices for internal names. What is internal is by the rule since KAFKA-17200.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(*first, 1))
 	var questions []question
-	for range 20_000 {
+	for range 50_000 {
 		separator, internal := []string{".", "_", "__", "-"}[r.IntN(4)], r.IntN(2) == 0
-		alias, topic := []string{"us", "eu", "us-east", "a.b"}[r.IntN(4)], word(r)
+		alias := []string{"us", "eu", "us-east", "a.b", "x" + word(r)}[r.IntN(5)] // never empty: config refuses that
+		topic := word(r)
+		if r.IntN(3) == 0 {
+			topic = alias + separator + topic
+		}
 		names := mm2.Names{Source: alias, Target: "target", Separator: separator, InternalSeparator: internal}
+		onSource := mm2.Names{Source: "source", Target: alias, Separator: separator, InternalSeparator: internal, Location: mm2.OnSource}
 		standard := mm2.DefaultPolicy{Separator: separator, InternalSeparator: internal}
 		for verb, p := range map[string]mm2.Policy{"default": standard, "identity": mm2.IdentityPolicy{DefaultPolicy: standard, SourceAlias: alias}} {
 			source, isRemote := p.Source(topic)
 			upstream, has := p.Upstream(topic)
-			questions = append(questions, question{
-				fmt.Sprintf("%s %s %t %s %s", verb, encode([]byte(separator)), internal, encode([]byte(alias)), encode([]byte(topic))),
-				strings.Join([]string{
-					encode([]byte(p.Remote(alias, topic))), orNull(source, isRemote), orNull(upstream, has), encode([]byte(mm2.Original(p, topic))),
-					strconv.FormatBool(p.IsInternal(topic)), strconv.FormatBool(p.IsCheckpoints(topic)), strconv.FormatBool(mm2.IsHeartbeats(p, topic)),
-					encode([]byte(names.OffsetSyncs())), encode([]byte(names.Checkpoints())), encode([]byte(names.Heartbeats())),
-				}, " "),
-			})
+			for _, n := range []mm2.Names{names, onSource} {
+				questions = append(questions, question{
+					fmt.Sprintf("%s %s %t %s %s", verb, encode([]byte(separator)), internal, encode([]byte(alias)), encode([]byte(topic))),
+					strings.Join([]string{
+						encode([]byte(p.Remote(alias, topic))), orNull(source, isRemote), orNull(upstream, has), encode([]byte(mm2.Original(p, topic))),
+						strconv.FormatBool(p.IsInternal(topic)), strconv.FormatBool(p.IsCheckpoints(topic)), strconv.FormatBool(mm2.IsHeartbeats(p, topic)),
+						encode([]byte(n.OffsetSyncs())), encode([]byte(names.Checkpoints())), encode([]byte(n.Heartbeats())),
+					}, " "),
+				})
+			}
 		}
 	}
 	sameAsJava(t, questions)

@@ -14,6 +14,7 @@ import org.apache.kafka.common.TopicPartition;
 /**
  * Answers questions about the records of MM2's internal topics and about names, a question and an answer a line. Strings are
  * the hex form of their UTF-8, "-" if empty; bytes are in hex, "-" if empty; null is "null"; a refusal is "error".
+ * Replacement characters in a row, of which a JDK puts as many as it likes for bytes that are not UTF-8, are printed as one.
  *
  * <pre>
  * sync TOPIC PARTITION UPSTREAM DOWNSTREAM                    KEY VALUE
@@ -113,7 +114,7 @@ final class Facts {
     }
 
     private static String hex(String s) {
-        return s == null ? "null" : hex(s.getBytes(StandardCharsets.UTF_8));
+        return s == null ? "null" : hex(s.replaceAll("\uFFFD+", "\uFFFD").getBytes(StandardCharsets.UTF_8));
     }
 
     private static String hex(byte[] b) {
