@@ -3,6 +3,8 @@
 package integration
 
 import (
+	"bytes"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/infra/local/mapping"
+	"tidemark/shared/mm2"
 )
 
 // TestJavaClient asks MM2's own client, as tools that fail groups over do, about a target that Tidemark has written.
@@ -28,6 +31,7 @@ func TestJavaClient(t *testing.T) {
 			t.Parallel()
 			const half, partitions = 300, 2
 			topic := source.topic(t, partitions)
+			gone := begunLate(t, topic, partitions)
 			env := []string{"SOURCE_CLUSTER_ALIAS=" + c.alias, "REPLICATION_POLICY_SEPARATOR=" + c.separator}
 			properties := []string{"bootstrap.servers=" + target.addr, "replication.policy.separator=" + c.separator}
 			remote := c.alias + c.separator + topic
@@ -42,7 +46,7 @@ func TestJavaClient(t *testing.T) {
 			newOdd().write(t, topic, partitions, 2*half)
 			f.caughtUp(t, partitions, time.Minute)
 			p.tick(t)
-			p.commit(t, "group", partitions, half)
+			p.commit(t, "group", partitions, gone+half)
 			p.tick(t)
 
 			says := javaClient(t, append([]string{c.alias, p.group("group")}, properties...)...)
@@ -57,13 +61,64 @@ func TestJavaClient(t *testing.T) {
 			has("upstreamClusters", c.alias)
 			has("replicationHops", "1")
 			has("heartbeatTopics", "heartbeats", c.alias+c.separator+"heartbeats")
-			has("checkpointTopics", c.alias+c.separator+"checkpoints"+c.separator+"internal")
+			checkpoints := c.alias + c.separator + "checkpoints" + c.separator + "internal"
+			has("checkpointTopics", checkpoints)
 			has("remoteTopics", remote)
-			has("translateOffsets", remote+"-0=300/group", remote+"-1=300/group")
 			if n := len(says["translateOffsets"]); n != partitions {
 				t.Errorf("translateOffsets = %q, want %d partitions", says["translateOffsets"], partitions)
 			}
+			stands := f.standing(t, checkpoints, p.group("group"))
+			for partition := range int32(partitions) {
+				upstream, downstream := f.partition(partition)
+				at := stands[downstream]
+				has("translateOffsets", fmt.Sprintf("%s=%d/group", downstream, at))
+				if at != half {
+					t.Errorf("group at %d of %s is sent to %d of %s, want %d", gone+half, upstream, at, downstream, half)
+				}
+				sameFrom(t, upstream, gone+half, downstream, at)
+			}
 		})
+	}
+}
+
+// begunLate makes a source's logs begin past 0, so that no offset on the target is the one on the source. It returns where.
+func begunLate(t *testing.T, topic string, partitions int32) (start int64) {
+	t.Helper()
+	const gone = 40
+	newOdd().write(t, topic, partitions, gone)
+	for p := range partitions {
+		source.deleteBefore(t, mm2.TopicPartition{Topic: topic, Partition: p}, gone)
+	}
+	return gone
+}
+
+// standing is where a group's last checkpoints in a topic place it in this flow's remote topic.
+func (f *flow) standing(t *testing.T, topic, group string) map[mm2.TopicPartition]int64 {
+	t.Helper()
+	offsets := map[mm2.TopicPartition]int64{}
+	for _, r := range readFrom(t, target, mm2.TopicPartition{Topic: topic}, 0) {
+		c, err := mm2.DecodeCheckpoint(r.Key, r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Group == group && c.Topic == f.remote {
+			offsets[c.TopicPartition] = c.Downstream
+		}
+	}
+	return offsets
+}
+
+// sameFrom wants a plain consumer to find the same records on both sides, from its place on each on.
+func sameFrom(t *testing.T, upstream mm2.TopicPartition, from int64, downstream mm2.TopicPartition, at int64) {
+	t.Helper()
+	want, got := readFrom(t, source, upstream, from), readFrom(t, target, downstream, at)
+	if len(want) == 0 || len(got) != len(want) {
+		t.Fatalf("%s from %d on has %d records, %s from %d on has %d, want as many and some", upstream, from, len(want), downstream, at, len(got))
+	}
+	for i, r := range got {
+		if !bytes.Equal(r.Key, want[i].Key) || !bytes.Equal(r.Value, want[i].Value) {
+			t.Fatalf("record %d of %s is not record %d of %s", r.Offset, downstream, want[i].Offset, upstream)
+		}
 	}
 }
 
