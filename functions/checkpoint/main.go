@@ -41,10 +41,8 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (func(co
 	if err != nil {
 		return nil, err
 	}
-	access := kafkaclient.NewAccess(sdk)
-	source, errSource := kafkaclient.OpenSource(c.Source, access, log)
-	target, errTarget := kafkaclient.OpenTarget(c.Target, access, log)
-	if err := errors.Join(errSource, errTarget); err != nil {
+	source, target, err := kafkaclient.OpenForCheckpoints(c.Source, c.Target, kafkaclient.NewAccess(sdk), log)
+	if err != nil {
 		return nil, err
 	}
 	state := dynamostate.New(dynamodb.NewFromConfig(sdk, dynamostate.Options), c.StateTable)

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"time"
@@ -40,12 +39,8 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (lambda.
 	if err != nil {
 		return nil, err
 	}
-	access := kafkaclient.NewAccess(sdk)
-	sourceOptions, errSource := kafkaclient.Options(c.Source, access)
-	targetOptions, errTarget := kafkaclient.Options(c.Target, access)
-	source, errOpenSource := kafkaclient.NewSource(sourceOptions, log)
-	target, errOpenTarget := kafkaclient.NewTarget(targetOptions, c.ReplicationFactor, log)
-	if err := errors.Join(errSource, errTarget, errOpenSource, errOpenTarget); err != nil {
+	source, target, err := kafkaclient.Open(c.Source, c.Target, c.ReplicationFactor, kafkaclient.NewAccess(sdk), log)
+	if err != nil {
 		return nil, err
 	}
 	state := dynamostate.New(dynamodb.NewFromConfig(sdk, dynamostate.Options), c.StateTable)

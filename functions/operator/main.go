@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 
@@ -40,12 +39,8 @@ func setup(ctx context.Context, getenv config.Getenv, log *slog.Logger) (operato
 	if err != nil {
 		return operator{}, err
 	}
-	access := kafkaclient.NewAccess(sdk)
-	sourceOptions, errSource := kafkaclient.Options(c.Source, access)
-	targetOptions, errTarget := kafkaclient.Options(c.Target, access)
-	source, errOpenSource := kafkaclient.NewSource(sourceOptions, log)
-	target, errOpenTarget := kafkaclient.NewTarget(targetOptions, c.ReplicationFactor, log)
-	if err := errors.Join(errSource, errTarget, errOpenSource, errOpenTarget); err != nil {
+	source, target, err := kafkaclient.Open(c.Source, c.Target, c.ReplicationFactor, kafkaclient.NewAccess(sdk), log)
+	if err != nil {
 		return operator{}, err
 	}
 	writer, err := target.Writer()

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/shared/checkpoint"
-	"tidemark/shared/config"
 	"tidemark/shared/mirror"
 	"tidemark/shared/mm2"
 )
@@ -45,32 +43,6 @@ func (c *cluster) extent(ctx context.Context, tp mm2.TopicPartition) (string, mi
 		return "", mirror.Ends{}, nil
 	}
 	return topics[tp.Topic].ID, ends, err
-}
-
-// OpenSource connects lazily to the cluster that groups are read from, for the checkpoint task.
-func OpenSource(c config.Cluster, a Access, log *slog.Logger) (checkpoint.Cluster, error) {
-	options, err := Options(c, a)
-	if err != nil {
-		return checkpoint.Cluster{}, err
-	}
-	s, err := NewSource(options, log)
-	if err != nil {
-		return checkpoint.Cluster{}, err
-	}
-	return s.forCheckpoints(s)
-}
-
-// OpenTarget connects lazily to the cluster that checkpoints are written to, for the checkpoint task.
-func OpenTarget(c config.Cluster, a Access, log *slog.Logger) (checkpoint.Cluster, error) {
-	options, err := Options(c, a)
-	if err != nil {
-		return checkpoint.Cluster{}, err
-	}
-	t, err := NewTarget(options, -1, log)
-	if err != nil {
-		return checkpoint.Cluster{}, err
-	}
-	return t.forCheckpoints(t)
 }
 
 // forCheckpoints gives the cluster a writer. Partition 0 is a record's standard: MM2 reads no other one of its internal

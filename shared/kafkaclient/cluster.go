@@ -55,6 +55,7 @@ func open(role string, options []kgo.Opt, log *slog.Logger) (*cluster, error) {
 // Close ends the connections.
 func (c *cluster) Close() { c.client.Close() }
 
+// Admin returns an admin client over the cluster's own connections, which Close ends.
 func (c *cluster) Admin() *kadm.Client { return kadm.NewClient(c.client) }
 
 // ClusterID implements mirror.Source and mirror.Target; it asks once.
