@@ -27,8 +27,7 @@ func trim(answer *kmsg.FetchResponseTopicPartition, position, to int64) (aborted
 		slices.Sort(f)
 	}
 	next = position
-	kept := make([]byte, 0, min(len(answer.RecordBatches), 1<<10))
-	rest := answer.RecordBatches
+	kept, rest := answer.RecordBatches[:0], answer.RecordBatches // what stays moves up in place
 	for {
 		b, raw := nextBatch(rest)
 		if raw == nil {

@@ -114,7 +114,7 @@ func (w *sourceWalk) outOfRange(ctx context.Context, position int64) error {
 	return mirror.ErrUnstable
 }
 
-// guess is how much to ask for: a kilobyte an offset, for a broker returns the first batch whole in any case.
+// guess is how much to ask for: 256 bytes an offset, for a broker returns the first batch whole in any case.
 func guess(offsets int64) int32 {
 	const each, most = 1 << 8, 4 << 20
 	return int32(min(offsets, most/each)) * each
@@ -140,9 +140,7 @@ func (w *sourceWalk) classify(answer *kmsg.FetchResponseTopicPartition, position
 		return contents{}, fetched.Err
 	}
 	c.next = max(c.next, next)
-	known := make(map[int64]bool)
 	for _, r := range fetched.Records {
-		known[r.Offset] = true
 		if r.Attrs.IsControl() {
 			c.control = append(c.control, r.Offset)
 		} else {
@@ -151,6 +149,10 @@ func (w *sourceWalk) classify(answer *kmsg.FetchResponseTopicPartition, position
 	}
 	if len(answer.AbortedTransactions) == 0 {
 		return c, nil
+	}
+	known := make(map[int64]bool, len(fetched.Records))
+	for _, r := range fetched.Records {
+		known[r.Offset] = true
 	}
 	opts.IsolationLevel = kgo.ReadUncommitted()
 	all, _ := kgo.ProcessFetchPartition(opts, answer, kgo.DefaultDecompressor(), nil)
