@@ -12,34 +12,38 @@ type lookahead struct {
 	spans map[int64]Span
 }
 
-// lookAhead looks into the holes of a delivery, as soon as the topic's id is known.
+// lookAhead looks into the holes of a delivery, as soon as the topic's id is known; nil when it has none.
 func (t *Task) lookAhead(ctx context.Context, inv *invocation, d Delivery) *lookahead {
+	if d.contiguous(d.first()) {
+		return nil
+	}
 	ctx, cancel := t.leaveMargin(ctx)
 	l := &lookahead{stop: cancel, done: make(chan struct{})}
-	holes := d.holes()
-	if len(holes) == 0 {
-		close(l.done)
-		return l
-	}
 	go func() {
 		defer close(l.done)
 		topic, err := inv.topic(d.Partition)
 		if err != nil || topic.ID == "" || ctx.Err() != nil {
 			return
 		}
-		l.spans, l.topic = t.source.Peek(ctx, d.Partition, topic.ID, holes), topic.ID
+		l.spans, l.topic = t.source.Peek(ctx, d.Partition, topic.ID, d.holes()), topic.ID
 	}()
 	return l
 }
 
 // end ends a look that nobody waits for any more. When it returns, nothing of it runs.
 func (l *lookahead) end() {
+	if l == nil {
+		return
+	}
 	l.stop()
 	<-l.done
 }
 
 // of returns what was found in the topic with an id; false if it was not looked into.
 func (l *lookahead) of(id string) (map[int64]Span, bool) {
+	if l == nil {
+		return nil, false
+	}
 	<-l.done
 	return l.spans, l.topic != "" && l.topic == id
 }

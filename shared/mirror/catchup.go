@@ -70,8 +70,8 @@ func (t *Task) CatchUp(ctx context.Context, tp mm2.TopicPartition, scheduled boo
 		failure := t.carry(work, inv, p, d, t.rest)
 		commit := func() error { return t.commit(ctx, p, d, failure) }
 		err := commit()
-		if wanted := (*watermark.WantedError)(nil); errors.As(err, &wanted) {
-			if p.seen, p.state.Wanted = wanted.Wanted, wanted.Wanted; failure == nil {
+		if p.learns(err) {
+			if failure == nil {
 				continue // one of those deliveries may have shown that the source stepped back
 			}
 			err = p.giveBack(commit)
@@ -89,13 +89,20 @@ func (t *Task) CatchUp(ctx context.Context, tp mm2.TopicPartition, scheduled boo
 // giveBack commits without having looked at what deliveries left meanwhile: it stays wanted, and the next owner looks.
 func (p *progress) giveBack(commit func() error) error {
 	for {
-		err := commit()
-		wanted := (*watermark.WantedError)(nil)
-		if !errors.As(err, &wanted) {
+		if err := commit(); !p.learns(err) {
 			return err
 		}
-		p.seen, p.state.Wanted = wanted.Wanted, wanted.Wanted
 	}
+}
+
+// learns says whether a commit was refused because deliveries left records meanwhile, and notes that they did.
+func (p *progress) learns(err error) bool {
+	wanted := (*watermark.WantedError)(nil)
+	if !errors.As(err, &wanted) {
+		return false
+	}
+	p.seen, p.state.Wanted = wanted.Wanted, wanted.Wanted
+	return true
 }
 
 // rest is the plan of a catch-up: all that is stable on the source now.

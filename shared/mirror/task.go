@@ -179,7 +179,7 @@ type progress struct {
 	from     int64           // Next as the item has it; None before the first contact
 	runs     offsetsync.Runs // of the item; State.Runs is its coding, as of the last commit
 	tracker  *tracker.Tracker
-	ahead    *lookahead // into the delivery's holes; nil for a catch-up
+	ahead    *lookahead // into the delivery's holes; nil where it has none
 
 	unsettled bool      // the target may hold records of an earlier owner past DownstreamNext
 	foreign   []int64   // the producer ids of earlier owners
