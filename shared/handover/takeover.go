@@ -43,10 +43,18 @@ func (f Flow) TakeOver(ctx context.Context) ([]Partition, error) {
 	if err != nil {
 		return nil, err
 	}
+	var names []string
+	for _, p := range partitions {
+		names = append(names, p.Topic)
+	}
+	topics, err := f.Source.Topics(ctx, slices.Compact(names)) // before their logs are read: a topic made again since shows
+	if err != nil {
+		return nil, fmt.Errorf("ask for the ids of the source's topics: %w", err)
+	}
 	for i := range partitions {
 		p := &partitions[i]
 		tp := mm2.TopicPartition{Topic: p.Topic, Partition: p.Partition}
-		left := traces{offset: -1, syncs: syncs[tp]}
+		left := traces{id: topics[p.Topic].ID, offset: -1, syncs: syncs[tp]}
 		if o, ok := offsets[tp]; ok {
 			left.offset = o
 		}
@@ -57,8 +65,9 @@ func (f Flow) TakeOver(ctx context.Context) ([]Partition, error) {
 	return partitions, nil
 }
 
-// traces are what MM2 has left of a partition.
+// traces are what MM2 has left of a partition, and which topic it is now.
 type traces struct {
+	id     string  // the source topic's; empty where brokers have none
 	offset int64   // the source record that it copied last, as far as it was noted; -1: it was not
 	syncs  []place // behind its newest offset syncs, oldest first
 }
@@ -97,7 +106,7 @@ func (f Flow) takeOver(ctx context.Context, p *Partition, tp mm2.TopicPartition,
 		return err
 	}
 	p.Position = &at.next
-	return f.begin(ctx, tp, at.next, ends.LogEnd)
+	return f.begin(ctx, tp, left.id, at.next, ends.LogEnd)
 }
 
 // locate finds the place from which on the source is not on the target.
@@ -131,7 +140,7 @@ func (f Flow) locate(ctx context.Context, p *Partition, tp, remote mm2.TopicPart
 	}
 	if at.last >= 0 {
 		from := max(at.last+1, target.Start)
-		walk := f.Source.Walk(ctx, tp, "", max(at.next, source.Start), max(at.next, source.Start, source.LastStable))
+		walk := f.Source.Walk(ctx, tp, left.id, max(at.next, source.Start), max(at.next, source.Start, source.LastStable))
 		if at, err = follow(walk, f.Target.ReadCommitted(ctx, remote, from, target.LastStable), place{at.next, from - 1}); err != nil {
 			return place{}, err
 		}
@@ -223,11 +232,7 @@ func first(read func(func([]*kgo.Record, error) bool)) (*kgo.Record, error) {
 const claimed = 10 * time.Second
 
 // begin gives the partition its place as an owner would that died then: whoever comes next settles what stands behind it.
-func (f Flow) begin(ctx context.Context, tp mm2.TopicPartition, next, end int64) error {
-	topics, err := f.Source.Topics(ctx, []string{tp.Topic})
-	if err != nil {
-		return fmt.Errorf("ask for the id of %s: %w", tp.Topic, err)
-	}
+func (f Flow) begin(ctx context.Context, tp mm2.TopicPartition, id string, next, end int64) error {
 	now, owner := time.Now(), rand.Text()
 	grant, err := f.States.Claim(ctx, watermark.Claim{
 		Partition: tp, Owner: owner, Producer: watermark.None, Now: now, Deadline: now.Add(claimed).Truncate(time.Millisecond),
@@ -235,7 +240,7 @@ func (f Flow) begin(ctx context.Context, tp mm2.TopicPartition, next, end int64)
 	if err != nil {
 		return fmt.Errorf("claim %s: %w", tp, err)
 	}
-	b := watermark.Begin{Partition: tp, Epoch: grant.State.Epoch, Owner: owner, TopicID: topics[tp.Topic].ID, Next: next, DownstreamNext: end}
+	b := watermark.Begin{Partition: tp, Epoch: grant.State.Epoch, Owner: owner, TopicID: id, Next: next, DownstreamNext: end}
 	if err := f.States.Begin(ctx, b); err != nil {
 		return fmt.Errorf("place %s at %d: %w", tp, next, err)
 	}
