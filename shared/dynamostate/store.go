@@ -61,27 +61,24 @@ func (s *Store) Claim(ctx context.Context, c watermark.Claim) (watermark.Grant, 
 
 // Begin implements mirror.StateStore.
 func (s *Store) Begin(ctx context.Context, b watermark.Begin) error {
-	before, refused, err := s.update(ctx, b.Partition, begin(b))
-	if err == nil && refused {
-		_, err = before.Begin(b)
-	}
-	return err
+	return s.change(ctx, b.Partition, begin(b), func(before watermark.State) (watermark.State, error) { return before.Begin(b) })
 }
 
 // Commit implements mirror.StateStore.
 func (s *Store) Commit(ctx context.Context, c watermark.Commit) error {
-	before, refused, err := s.update(ctx, c.State.Partition, commit(c))
-	if err == nil && refused {
-		_, err = before.Commit(c)
-	}
-	return err
+	return s.change(ctx, c.State.Partition, commit(c), func(before watermark.State) (watermark.State, error) { return before.Commit(c) })
 }
 
 // Leave implements mirror.StateStore.
 func (s *Store) Leave(ctx context.Context, l watermark.Leave) error {
-	before, refused, err := s.update(ctx, l.Partition, leave(l))
+	return s.change(ctx, l.Partition, leave(l), func(before watermark.State) (watermark.State, error) { return before.Leave(l) })
+}
+
+// change makes an update. One that the table refused is for the rule to judge: it may have been applied before.
+func (s *Store) change(ctx context.Context, tp mm2.TopicPartition, u update, rule func(before watermark.State) (watermark.State, error)) error {
+	before, refused, err := s.update(ctx, tp, u)
 	if err == nil && refused {
-		_, err = before.Leave(l)
+		_, err = rule(before)
 	}
 	return err
 }

@@ -31,31 +31,24 @@ func (m *Memory) Claim(_ context.Context, c watermark.Claim) (watermark.Grant, e
 
 // Begin implements mirror.StateStore.
 func (m *Memory) Begin(_ context.Context, b watermark.Begin) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.get(b.Partition).Begin(b)
-	if err == nil {
-		m.put(s)
-	}
-	return err
+	return m.change(b.Partition, func(s watermark.State) (watermark.State, error) { return s.Begin(b) })
 }
 
 // Commit implements mirror.StateStore.
 func (m *Memory) Commit(_ context.Context, c watermark.Commit) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.get(c.State.Partition).Commit(c)
-	if err == nil {
-		m.put(s)
-	}
-	return err
+	return m.change(c.State.Partition, func(s watermark.State) (watermark.State, error) { return s.Commit(c) })
 }
 
 // Leave implements mirror.StateStore.
 func (m *Memory) Leave(_ context.Context, l watermark.Leave) error {
+	return m.change(l.Partition, func(s watermark.State) (watermark.State, error) { return s.Leave(l) })
+}
+
+// change applies a rule to a state.
+func (m *Memory) change(tp mm2.TopicPartition, rule func(watermark.State) (watermark.State, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, err := m.get(l.Partition).Leave(l)
+	s, err := rule(m.get(tp))
 	if err == nil {
 		m.put(s)
 	}

@@ -137,8 +137,8 @@ func oneWinner(t *testing.T, store Store) {
 	}
 }
 
-// sameAsRules plays random claims, beginnings, leaves and commits, repeats and stale ones among them, on the store and on the pure
-// rules, and wants the same answers and the same state after each.
+// sameAsRules plays random claims, beginnings, leaves and commits, repeats and stale ones among them, on the store and on the
+// pure rules, and wants the same answers and the same state after each.
 func sameAsRules(t *testing.T, store Store) {
 	t.Helper()
 	run := 0
@@ -148,8 +148,12 @@ func sameAsRules(t *testing.T, store Store) {
 		model, now := watermark.New(tp), int64(0)
 		for range rapid.IntRange(1, 12).Draw(r, "steps") {
 			now += rapid.Int64Range(0, 15).Draw(r, "pause")
-			var got error
-			var want error
+			var got, want error
+			change := func(next watermark.State, err error) {
+				if want = err; err == nil {
+					model = next
+				}
+			}
 			switch rapid.IntRange(0, 3).Draw(r, "step") {
 			case 0:
 				c := drawClaim(r, tp, now)
@@ -165,24 +169,15 @@ func sameAsRules(t *testing.T, store Store) {
 			case 1:
 				b := drawBegin(r, model)
 				got = store.Begin(t.Context(), b)
-				var next watermark.State
-				if next, want = model.Begin(b); want == nil {
-					model = next
-				}
+				change(model.Begin(b))
 			case 2:
 				c := drawCommit(r, model, now)
 				got = store.Commit(t.Context(), c)
-				var next watermark.State
-				if next, want = model.Commit(c); want == nil {
-					model = next
-				}
+				change(model.Commit(c))
 			case 3:
 				l := drawLeave(r, model)
 				got = store.Leave(t.Context(), l)
-				var next watermark.State
-				if next, want = model.Leave(l); want == nil {
-					model = next
-				}
+				change(model.Leave(l))
 			}
 			if !sameError(got, want) {
 				r.Fatalf("store answers %v, the rules %v", got, want)
