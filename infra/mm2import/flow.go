@@ -50,9 +50,9 @@ type property struct {
 // concern says what each property is about, by name.
 func (f flow) concern(all map[string]string) []property {
 	var list []property
+	aliases := strings.Split(compact(all["clusters"]), ",")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		p := property{name: name, key: name, value: strings.TrimSpace(all[name])}
-		aliases := strings.Split(all["clusters"], ",")
 		if before, after, ok := strings.Cut(name, "."); ok {
 			switch {
 			case before == f.String():
@@ -63,7 +63,7 @@ func (f flow) concern(all map[string]string) []property {
 				p.key, p.side, p.rank = after, "Source", 1
 			case before == f.target:
 				p.key, p.side, p.rank = after, "Target", 1
-			case slices.ContainsFunc(aliases, func(a string) bool { return strings.TrimSpace(a) == before }):
+			case slices.Contains(aliases, before):
 				p.others = true
 			}
 		}

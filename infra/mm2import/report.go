@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -35,12 +36,7 @@ type report struct {
 func (r report) print(w io.Writer) {
 	fmt.Fprintf(w, "# Tidemark, flow %s\nversion = 0.1\n\n[default.deploy.parameters]\n", r.flow)
 	fmt.Fprintf(w, "stack_name = %q\ncapabilities = \"CAPABILITY_IAM\"\nresolve_s3 = true\nparameter_overrides = [\n", "tidemark-"+stackPart(r.flow.source)+"-"+stackPart(r.flow.target))
-	names := make([]string, 0, len(r.parameters))
-	for name := range r.parameters {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.parameters)) {
 		fmt.Fprintf(w, "  %s,\n", toml(name+"="+quote(r.parameters[name])))
 	}
 	fmt.Fprintln(w, "]")

@@ -8,7 +8,7 @@ import (
 
 // rule says what becomes of properties. The first that fits counts.
 type rule struct {
-	key       string // a whole name, or a prefix if it ends with ".", or a suffix if it begins with "."
+	key       string // the whole name of a property that is carried over, the beginning of any other's
 	fate      fate
 	parameter string                                // carried over: of the template; with "*" for the side
 	why       string                                // else
@@ -22,12 +22,13 @@ type rule struct {
 // those of Connect and the clients that files have.
 func rules() []rule {
 	carry := func(key, parameter string) rule { return rule{key: key, fate: carried, parameter: parameter} }
-	number := func(key, parameter string) rule { return carry(key, parameter) }
 	not := func(key, why string) rule { return rule{key: key, fate: needless, why: why} }
 	never := func(key, why string) rule { return rule{key: key, fate: unsupported, why: why} }
 	list := func(key, parameter string) rule {
 		return rule{key: key, fate: carried, parameter: parameter, check: expressions}
 	}
+	const worker, settings = "there is no Connect worker", "settings of topics are not synced: set them on the remote topics"
+	const bounds, verbatim = "requests have bounds of their own", "records are mirrored as they are: a flow with transformations stays with MM2"
 	return []rule{
 		{key: "bootstrap.servers", fate: carried, parameter: "*BootstrapServers", change: compact},
 		{key: "security.protocol", fate: carried, parameter: "*SecurityProtocol"},
@@ -37,11 +38,11 @@ func rules() []rule {
 		{key: "replication.policy.class", fate: carried, parameter: "ReplicationPolicyClass", check: policy, change: short},
 		carry("replication.policy.separator", "ReplicationPolicySeparator"),
 		carry("replication.policy.internal.topic.separator.enabled", "ReplicationPolicyInternalTopicSeparatorEnabled"),
-		number("replication.factor", "ReplicationFactor"),
+		carry("replication.factor", "ReplicationFactor"),
 		carry("offset-syncs.topic.location", "OffsetSyncsTopicLocation"),
-		number("offset-syncs.topic.replication.factor", "OffsetSyncsTopicReplicationFactor"),
-		number("checkpoints.topic.replication.factor", "CheckpointsTopicReplicationFactor"),
-		number("heartbeats.topic.replication.factor", "HeartbeatsTopicReplicationFactor"),
+		carry("offset-syncs.topic.replication.factor", "OffsetSyncsTopicReplicationFactor"),
+		carry("checkpoints.topic.replication.factor", "CheckpointsTopicReplicationFactor"),
+		carry("heartbeats.topic.replication.factor", "HeartbeatsTopicReplicationFactor"),
 		carry("emit.checkpoints.enabled", "EmitCheckpointsEnabled"),
 		{key: "emit.checkpoints.interval.seconds", fate: carried, parameter: "EmitCheckpointsIntervalSeconds", check: interval, skip: true},
 		carry("sync.group.offsets.enabled", "SyncGroupOffsetsEnabled"),
@@ -61,13 +62,13 @@ func rules() []rule {
 		never("sasl.client.callback.handler.class", "IAM, SCRAM and PLAIN are built in; other handlers are not"),
 		never("sasl.", "only AWS_MSK_IAM, SCRAM and PLAIN with a secret are supported"),
 
-		never("transforms", "records are mirrored as they are: a flow with transformations stays with MM2"),
-		never("predicates", "records are mirrored as they are: a flow with transformations stays with MM2"),
+		never("transforms", verbatim),
+		never("predicates", verbatim),
 		not("key.converter", "keys are mirrored byte by byte"), not("value.converter", "values are mirrored byte by byte"), not("header.converter", "headers are mirrored byte by byte"),
 		never("topic.filter.class", "topics are chosen by lists of expressions"), never("group.filter.class", "groups are chosen by lists of expressions"),
-		never("config.property.filter.class", "settings of topics are not synced: set them on the remote topics"),
-		never("config.properties.", "settings of topics are not synced: set them on the remote topics"), never("sync.topic.configs.", "settings of topics are not synced: set them on the remote topics"),
-		never("use.defaults.from", "settings of topics are not synced: set them on the remote topics"), never("use.incremental.alter.configs", "settings of topics are not synced: set them on the remote topics"),
+		never("config.property.filter.class", settings),
+		never("config.properties.", settings), never("sync.topic.configs.", settings),
+		never("use.defaults.from", settings), never("use.incremental.alter.configs", settings),
 		never("sync.topic.acls.", "ACLs are not synced: grant them on the remote topics"),
 		never("forwarding.admin.class", "topics are made by the target's own admin requests"),
 		never("emit.offset-syncs.enabled", "offset syncs are always written: a record a partition and minute"),
@@ -75,18 +76,18 @@ func rules() []rule {
 		not("exactly.once.source.support", "a record is mirrored effectively once, without transactions"), not("transaction.boundary", "a record is mirrored effectively once, without transactions"),
 		not("heartbeats.replication.enabled", "the topic heartbeats is mirrored if Topics selects it"),
 		not("consumer.isolation.level", "committed records are mirrored, always"), not("isolation.level", "committed records are mirrored, always"),
-		not("offset.", "there is no Connect worker: positions are in the state table"), not("config.storage.", "there is no Connect worker"), not("status.storage.", "there is no Connect worker"),
-		not("offsets.", "there is no Connect worker"), not("tasks.max", "partitions are spread by the trigger"), not("refresh.topics.", "each pass lists the topics"), not("refresh.groups.", "each pass lists the groups"),
-		not("poll.timeout", "the trigger polls"), not("group.id", "the trigger has a group of its own"), not("plugin.path", "there is no Connect worker"), not("dedicated.mode.", "there is no Connect worker"),
-		not("listeners", "there is no Connect worker"), not("rest.", "there is no Connect worker"), not("admin.timeout.ms", "requests have bounds of their own"), not("connector.client.", "there is no Connect worker"),
-		not("enabled", "one stack is one flow"), not("clusters", "the aliases are the flow's"), not("name", "the stack has a name"), not("connector.class", "there is no Connect worker"),
+		not("offset.", "there is no Connect worker: positions are in the state table"), not("config.storage.", worker), not("status.storage.", worker),
+		not("offsets.", worker), not("tasks.max", "partitions are spread by the trigger"), not("refresh.topics.", "each pass lists the topics"), not("refresh.groups.", "each pass lists the groups"),
+		not("poll.timeout", "the trigger polls"), not("group.id", "the trigger has a group of its own"), not("plugin.path", worker), not("dedicated.mode.", worker),
+		not("listeners", worker), not("rest.", worker), not("connector.client.", worker),
+		not("enabled", "one stack is one flow"), not("clusters", "the aliases are the flow's"), not("name", "the stack has a name"), not("connector.class", worker),
 		not("source.cluster.alias", "the alias is the flow's"), not("target.cluster.alias", "the alias is the flow's"), not("add.source.alias.to.metrics", "metrics have the flow as their dimension"),
-		not("metric", "metrics go to CloudWatch"), not("client.id", "clients are told apart by function"), not("worker.", "there is no Connect worker"), not("scheduled.rebalance", "there is no Connect worker"),
+		not("metric", "metrics go to CloudWatch"), not("client.id", "clients are told apart by function"), not("worker.", worker), not("scheduled.rebalance", worker),
 		never("errors.deadletterqueue.topic.name", "Connect ignores it for source connectors; here ErrorsTolerance=all with ErrorsDeadletterqueueTopicName sends there what the target refuses"),
 		never("errors.tolerance", "Connect skips what fails; here ErrorsTolerance=all wants ErrorsDeadletterqueueTopicName, so that nothing is lost"), not("errors.", "failures are logged, counted and alarmed"),
 		not("producer.", "batches are what the trigger brings; acks=all, idempotent, always"), not("consumer.", "the trigger consumes; its batch size and window are TriggerBatchSize and TriggerBatchingWindowSeconds"),
-		not("admin.", "requests have bounds of their own"), not("acks", "acks=all, idempotent, always"), not("compression.type", "the remote topic's compression.type decides what is kept"), not("max.request.size", "the remote topic's max.message.bytes is asked for"),
-		not("min.insync.replicas", "it is the target's"), not("client.", "clients are configured by the function"), not("request.timeout.ms", "requests have bounds of their own"), not("retries", "whatever fails is tried again"), not("retry.backoff", "whatever fails is tried again"),
+		not("admin.", bounds), not("acks", "acks=all, idempotent, always"), not("compression.type", "the remote topic's compression.type decides what is kept"), not("max.request.size", "the remote topic's max.message.bytes is asked for"),
+		not("min.insync.replicas", "it is the target's"), not("client.", "clients are configured by the function"), not("request.timeout.ms", bounds), not("retries", "whatever fails is tried again"), not("retry.backoff", "whatever fails is tried again"),
 	}
 }
 
@@ -96,7 +97,7 @@ func find(all []rule, key, value string) (rule, bool) {
 		if r.only != nil && !r.only(value) {
 			continue
 		}
-		if key == r.key || strings.HasPrefix(key, r.key) && (strings.HasSuffix(r.key, ".") || r.fate != carried) {
+		if key == r.key || r.fate != carried && strings.HasPrefix(key, r.key) {
 			return r, true
 		}
 	}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -60,8 +61,11 @@ func (t *Task) positions(ctx context.Context, group string, fetched kadm.OffsetR
 	return all
 }
 
-// fault counts a group or partition whose offset could not be read.
+// fault counts a group or partition whose offset could not be read. Without an error there was no answer about it.
 func (t *Task) fault(ctx context.Context, group string, tp mm2.TopicPartition, err error) {
+	if err == nil {
+		err = errors.New("no answer")
+	}
 	t.metrics.Add(GroupErrors, 1)
 	t.log.WarnContext(ctx, "group offset cannot be read", "group", group, "topic", tp.Topic, "partition", tp.Partition, "error", err)
 }

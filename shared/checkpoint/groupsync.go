@@ -130,7 +130,7 @@ func (t *Task) readGroups(ctx context.Context, committed []Committed, remote map
 		response, ok := responses[c.Group]
 		if !ok || response.Err != nil {
 			t.groups.unread = append(t.groups.unread, at)
-			t.fault(ctx, c.Group, at.Partition, cause(response.Err))
+			t.fault(ctx, c.Group, at.Partition, response.Err)
 			continue
 		}
 		o, found := response.Fetched.Lookup(at.Partition.Topic, at.Partition.Partition)
@@ -145,14 +145,6 @@ func (t *Task) readGroups(ctx context.Context, committed []Committed, remote map
 		}
 	}
 	t.groups.judge(t.checkpoints.last)
-}
-
-// cause is an error, or that there was no answer.
-func cause(err error) error {
-	if err == nil {
-		return errors.New("no answer")
-	}
-	return err
 }
 
 // syncGroups writes the groups' offsets on the target, a request a group. The broker refuses what an active group has; that is

@@ -13,12 +13,10 @@ func (r *Runs) Fold(bytes, spared int) {
 		return
 	}
 	f := newFolding(r.list)
-	f.offer(r.newest(spared))
-	for size > bytes && len(f.queue) > 0 {
-		size -= f.merge()
-	}
-	if size > bytes {
-		f.offer(len(r.list))
+	for _, end := range []int{r.newest(spared), len(r.list)} {
+		if size > bytes {
+			f.offer(end)
+		}
 		for size > bytes && len(f.queue) > 0 {
 			size -= f.merge()
 		}

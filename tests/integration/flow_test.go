@@ -216,10 +216,16 @@ func (f *flow) report() string {
 }
 
 // metric is the sum of a count that the function has printed.
-func (f *flow) metric(t *testing.T, name string) (sum int64) {
+func (f *flow) metric(t *testing.T, name string) int64 {
 	t.Helper()
-	each(t, f.printed, name, func(n int64) { sum += n })
-	return sum
+	return sum(t, f.printed, name)
+}
+
+// sum is how much of something a function has counted, in all that it has printed.
+func sum(t *testing.T, printed, name string) (all int64) {
+	t.Helper()
+	each(t, printed, name, func(n int64) { all += n })
+	return all
 }
 
 // each tells of each number of that name that a function has printed (embedded metric format).

@@ -75,7 +75,7 @@ func TestGroupOffsets(t *testing.T) {
 	member.Close()
 	advance(300)
 	want("in another process, without the member", map[string]int64{"follows": 300, "active": 300, "standalone": 150, "own": 7})
-	if got := p.sum(t, checkpoint.GroupsActive); got == 0 {
+	if got := sum(t, p.output.Name(), checkpoint.GroupsActive); got == 0 {
 		t.Error("no active group was counted")
 	}
 	deleted, err := target.admin(t).DeleteGroups(t.Context(), p.group("standalone"))
@@ -87,11 +87,4 @@ func TestGroupOffsets(t *testing.T) {
 	p.start(t, 50*time.Second)
 	advance(400)
 	want("after its offsets were deleted", map[string]int64{"follows": 400, "active": 400, "standalone": 400, "own": 7})
-}
-
-// sum is how much of something the passes have counted.
-func (p *passes) sum(t *testing.T, name string) (sum int64) {
-	t.Helper()
-	each(t, p.output.Name(), name, func(n int64) { sum += n })
-	return sum
 }

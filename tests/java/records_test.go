@@ -63,20 +63,23 @@ func (d *decoding) sync(key, value []byte) question {
 
 func (d *decoding) checkpoint(key, value []byte) question {
 	k, v := damage(d.random, key), damage(d.random, value)
-	c, err := mm2.DecodeCheckpoint(k, v)
-	if again, other := d.otherVersion(v, err); other {
-		c, err = mm2.DecodeCheckpoint(k, again)
-	}
+	c, err := asVersion0(d, k, v, mm2.DecodeCheckpoint)
 	return question{"checkpoint? " + encode(k) + " " + encode(v), orError(checkpointFields(c, d.asJavaReads), err)}
 }
 
 func (d *decoding) heartbeat(key, value []byte) question {
 	k, v := damage(d.random, key), damage(d.random, value)
-	h, err := mm2.DecodeHeartbeat(k, v)
-	if again, other := d.otherVersion(v, err); other {
-		h, err = mm2.DecodeHeartbeat(k, again)
-	}
+	h, err := asVersion0(d, k, v, mm2.DecodeHeartbeat)
 	return question{"heartbeat? " + encode(k) + " " + encode(v), orError(heartbeatFields(h, d.asJavaReads), err)}
+}
+
+// asVersion0 is what ours reads, or would read if it did not refuse the version.
+func asVersion0[T any](d *decoding, key, value []byte, read func(key, value []byte) (T, error)) (T, error) {
+	got, err := read(key, value)
+	if again, other := d.otherVersion(value, err); other {
+		return read(key, again)
+	}
+	return got, err
 }
 
 // otherVersion says whether a value has another version than 0, which ours must have refused, and returns it with version
